@@ -1,0 +1,82 @@
+"""Routes out of the verb declarations: each path is a resource, each method of it a verb."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+import falcon.asgi
+
+from headwater.core.lake import Lake
+from headwater.core.operation import Call, operate
+from headwater.core.verbs import NoBody, Verb
+from headwater.model.errors import HeadwaterError
+from headwater.server.rest.exchange import Headers, actor, read_body, unquoted, write_answer, write_error
+
+_FIELD = re.compile(r"\{(\w+)\}")
+
+Responder = Callable[..., Awaitable[None]]
+
+
+def add_verbs(app: falcon.asgi.App, lake: Lake, verbs: Iterable[Verb]) -> None:
+    """Give every verb its route."""
+    paths: dict[str, dict[str, Responder]] = {}
+    for verb in verbs:
+        paths.setdefault(verb.path, {})[verb.method] = _responder(lake, verb)
+    _share_literal_names(paths)
+    for path, responders in paths.items():
+        app.add_route(path, _resource(responders))
+
+
+def _share_literal_names(paths: dict[str, dict[str, Responder]]) -> None:
+    """`.../catalogs/testConnection` is also where a catalog of that name is loaded: the router prefers the literal."""
+    for path in list(paths):
+        above, _, last = path.rpartition("/")
+        for other in list(paths):
+            if other.rpartition("/")[0] == above and _FIELD.fullmatch(other.rpartition("/")[2]) and "{" not in last:
+                field = _FIELD.findall(other)[-1]
+                for method, responder in paths[other].items():
+                    paths[path].setdefault(method, _with_name(responder, field, last))
+
+
+def _with_name(responder: Responder, field: str, name: str) -> Responder:
+    async def named(self: Any, req: Any, resp: Any, **params: str) -> None:
+        await responder(self, req, resp, **params, **{field: name})
+
+    return named
+
+
+def _resource(responders: dict[str, Responder]) -> object:
+    members = {f"on_{method.lower()}": responder for method, responder in responders.items()}
+    if "GET" in responders:
+        members["on_head"] = responders["GET"]
+    return type("Resource", (), members)()
+
+
+def _responder(lake: Lake, verb: Verb) -> Responder:
+    fields = _FIELD.findall(verb.path)
+    has_body = verb.body is not NoBody
+    is_load = verb.method == "GET" and not verb.changes
+    limit = lake.settings.server.max_body
+    tries = verb.action.startswith("test")
+
+    async def respond(self: Any, req: falcon.asgi.Request, resp: falcon.asgi.Response, **params: str) -> None:
+        scope = req.scope
+        headers = Headers(scope)
+        try:
+            headers.check_version()
+            who = actor(headers, scope)
+            names = tuple([unquoted(params[f]) for f in fields])
+            body = await read_body(req, limit) if has_body else b""
+            call = Call(verb, names, who, headers.request_id, body, scope["query_string"].decode("latin-1"))
+            found = await operate(lake, call)
+            write_answer(resp, headers, found, is_load=is_load)
+            if verb.changes and not has_body and verb.method == "GET":
+                resp.set_header("Cache-Control", "no-store")
+        except HeadwaterError as e:
+            # What a test of a connection finds out is an answer, not a failure: clients read it from the body.
+            expected = tries and e.code in (1001, 1003, 1004, 1007, 1009) and e.status != 413
+            write_error(resp, e, headers, status=200 if expected else None)
+
+    return respond

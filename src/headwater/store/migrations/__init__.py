@@ -1,0 +1,1 @@
+"""The one migration tree of the store, for all databases."""

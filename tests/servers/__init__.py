@@ -1,0 +1,42 @@
+"""Real servers for tests, the demo and the benchmarks, each on a free loopback port with its data in a scratch folder.
+
+A factory returns a server that already answers; leaving its `with` block (or `close`) stops it and deletes its folder:
+
+    with servers.postgres() as pg, servers.moto() as aws:
+        uri = pg.create_database("lake")
+        aws.create_bucket("warehouse")
+
+From a shell: `python -m tests.servers up postgres moto`.
+"""
+
+from collections.abc import Callable
+
+from tests.servers.hanging import HangingServer
+from tests.servers.moto import MotoServer
+from tests.servers.postgres import PostgresServer
+from tests.servers.process import ProcessServer, Server, ServerError, free_port
+
+postgres = PostgresServer
+moto = MotoServer
+hanging = HangingServer
+
+# What `python -m tests.servers up` can start. A further server is one module and one line here.
+REGISTRY: dict[str, Callable[[int | None], Server]] = {
+    "postgres": PostgresServer,
+    "moto": MotoServer,
+    "hanging": HangingServer,
+}
+
+__all__ = [
+    "REGISTRY",
+    "HangingServer",
+    "MotoServer",
+    "PostgresServer",
+    "ProcessServer",
+    "Server",
+    "ServerError",
+    "free_port",
+    "hanging",
+    "moto",
+    "postgres",
+]
