@@ -14,6 +14,8 @@ DEV_STAMP := $(VENV)/.dev-stamp
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check --prefer-binary \
 	--no-compile -c constraints.txt
 BUILD_TOOLS := hatchling editables setuptools wheel
+# The released Gravitino client that our tests drive: without the 60 packages that it declares and does not need for that.
+GRAVITINO_CLIENT := apache-gravitino==1.3.1
 # Keeps the output of parallel checks apart where make can (GNU make 4).
 APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
@@ -77,6 +79,7 @@ $(DEV_STAMP): $(PINS) | $(BIN)/python
 	@echo "Installing what Headwater is developed with ..."
 	@$(PIP_INSTALL) $(BUILD_TOOLS)
 	@$(PIP_INSTALL) --no-build-isolation -e '.[dev]'
+	@$(PIP_INSTALL) --no-build-isolation --no-deps $(GRAVITINO_CLIENT)
 	@touch $(RUN_STAMP) $@
 
 $(BIN)/python:

@@ -35,11 +35,13 @@ class Answer:
 class Server:
     """A server process of its own on a free port."""
 
-    def __init__(self, data: Path, *flags: str, env: dict[str, str] | None = None, prefix: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, data: Path, *flags: str, env: dict[str, str] | None = None, prefix: tuple[str, ...] = ()
+    ) -> None:
         self.data, self.flags, self.env, self.prefix = data, flags, env or {}, prefix
         self.log = data.parent / f"{data.name}.log"
         self.uri = ""
-        self.process: subprocess.Popen[str] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
 
     @property
     def command(self) -> list[str]:
@@ -50,20 +52,20 @@ class Server:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("HEADWATER_")} | self.env
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                self.command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment, start_new_session=True
+                self.command, stdout=subprocess.PIPE, stderr=log, env=environment, start_new_session=True
             )
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
-        line, end = "", time.monotonic() + timeout
-        while "\n" not in line:
-            line += self.process.stdout.read() or ""
+        line, end = b"", time.monotonic() + timeout
+        while b"\n" not in line:
+            line += self.process.stdout.read() or b""
             if self.process.poll() is not None:
                 raise RuntimeError(f"the server ended with {self.process.returncode}: {self.log.read_text()[-2000:]}")
             if time.monotonic() > end:
                 self.kill()
                 raise RuntimeError(f"the server was not ready in time: {self.log.read_text()[-2000:]}")
             time.sleep(0.01)
-        self.uri = line.split()[-1]
+        self.uri = line.split()[-1].decode()
         return self
 
     def stop(self, timeout: float = 20) -> int:
@@ -109,7 +111,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(data: Path, *flags: str, env: dict[str, str] | None = None, prefix: tuple[str, ...] = ()) -> Iterator[Server]:
+def running(
+    data: Path, *flags: str, env: dict[str, str] | None = None, prefix: tuple[str, ...] = ()
+) -> Iterator[Server]:
     """A server for the length of a block."""
     server = Server(data, *flags, env=env, prefix=prefix).start()
     try:

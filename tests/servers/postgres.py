@@ -81,9 +81,7 @@ class PostgresServer(ProcessServer):
         password_file.write_text(self.password)
         if self._account is not None:
             if not _reachable_by_others(self._binaries):
-                copy = self.folder / "installation"
-                shutil.copytree(self._binaries.parent, copy, symlinks=True)
-                self._binaries = copy / self._binaries.name
+                self._binaries = _copy_installation(self._binaries.parent, self.folder / "installation") / "bin"
             for owned in (self.folder, *self.folder.rglob("*")):
                 os.chown(owned, self._account.pw_uid, self._account.pw_gid, follow_symlinks=False)
         initdb: list[str | Path] = [
@@ -169,6 +167,17 @@ def _installation() -> Path:
         if (installation / "bin" / "postgres").exists():
             return installation
     raise ServerError(f"{Path(spec.origin).parent} holds no PostgreSQL in {' or '.join(INSTALLATIONS)}")
+
+
+def _copy_installation(installation: Path, target: Path) -> Path:
+    package = installation.parent
+    copy = target / package.name / installation.name
+    shutil.copytree(installation, copy, symlinks=True)
+    # The programs look for these beside the package, by a path relative to their own.
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, target / libraries.name, symlinks=True)
+    return copy
 
 
 def _is_alive(process: psutil.Process) -> bool:

@@ -92,6 +92,9 @@ class Provider:
     def __init__(self, context: Context) -> None:
         self.context = context
 
+    def check_name(self, kind: str, name: str) -> None:
+        """Refuse a name that is legal in general but not in this catalog."""
+
     def test(self) -> None:
         """Reach the backend, or raise ConnectionFailedError."""
 
@@ -173,6 +176,10 @@ class SupportsFilesets(Protocol):
 
     def remove_folders(self, locations: Sequence[str]) -> None:
         """Remove each folder with all that is in it; one that is gone already is fine."""
+        ...
+
+    def remove_empty_folders(self, locations: Sequence[str]) -> None:
+        """Remove each folder that is there and empty."""
         ...
 
     def list_files(self, location: str, sub_path: str) -> list[FileInfo]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headwater.catalogs.base import Context, FileInfo, Provider
-from headwater.model.errors import IllegalArgumentError
+from headwater.model.errors import IllegalArgumentError, IllegalNameError
 from headwater.model.nouns import CatalogType
 from headwater.model.properties import Properties, Property
 
@@ -64,6 +64,13 @@ class FilesetProvider(Provider):
             if (key == "location" or key.startswith("location-")) and "{{" not in value:
                 context.check_local(f"properties.{key}", value)
 
+    def check_name(self, kind: str, name: str) -> None:
+        """A slash would put one fileset's folder into another's."""
+        if "/" in name:
+            raise IllegalNameError(
+                f"name: the {kind} name {name!r} is illegal: it may not contain '/' in a fileset catalog"
+            )
+
     def make_folders(self, locations: Sequence[str]) -> None:
         """Make each folder if it is not there."""
         for location in locations:
@@ -80,6 +87,12 @@ class FilesetProvider(Provider):
         for location in locations:
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(self._path(location))
+
+    def remove_empty_folders(self, locations: Sequence[str]) -> None:
+        """Remove each folder that is there and empty."""
+        for location in locations:
+            with contextlib.suppress(OSError):  # not there, or not empty: both are fine
+                self._path(location).rmdir()
 
     def list_files(self, location: str, sub_path: str) -> list[FileInfo]:
         """What lies in a folder."""

@@ -32,6 +32,8 @@ class Providers:
         if entry is None:
             near = difflib.get_close_matches(name, self.names(), n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            raise IllegalArgumentError(f"provider: unknown provider {name!r}; {hint}allowed are {', '.join(self.names())}")
+            raise IllegalArgumentError(
+                f"provider: unknown provider {name!r}; {hint}allowed are {', '.join(self.names())}"
+            )
         loaded: type[Provider] = entry.load()
         return loaded

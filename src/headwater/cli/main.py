@@ -21,7 +21,9 @@ def cli() -> None:
 @cli.command()
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8090]")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder of the embedded store, its key and the audit log.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Folder of the embedded store, its key and the audit log."
+)
 @click.option("--config", type=click.Path(path_type=Path), envvar="HEADWATER_CONFIG", help="TOML file with settings.")
 @click.option("--workers", type=int, help="Processes that serve.  [default: 1]")
 @click.option("--insecure", is_flag=True, default=None, help="Listen beyond this machine without an authenticator.")

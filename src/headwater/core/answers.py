@@ -23,6 +23,9 @@ MAX_PAGE = 10_000
 
 StringMap = dict[str, str]
 
+Nothing = Annotated[dict[str, str], msgspec.Meta(max_length=0)] | None
+"""Sent by newer clients, always empty unless their user asks for what is not known here."""
+
 
 class ListQuery(Wire):
     """Which part of a list is wanted; without `limit`, all of it."""
@@ -112,6 +115,8 @@ class CreateFileset(Wire):
     storage_location: str | None = None
     storage_locations: StringMap | None = None
     properties: StringMap | None = None
+    secret_bindings: Nothing = None
+    secret_references: Nothing = None
 
 
 class SetInUse(Wire):

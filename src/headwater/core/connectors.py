@@ -52,7 +52,7 @@ class Connector:
         except HeadwaterError as e:
             outcome = e.type
             raise type(e)(self.scrub(e.message)) from None
-        except Exception as e:
+        except Exception as e:  # noqa: BLE001 - whatever a driver raises becomes one clear error
             outcome = type(e).__name__
             what = getattr(fn, "__name__", "call")
             log.error(

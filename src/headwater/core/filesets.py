@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import structlog
 
-from headwater.catalogs.base import SupportsFilesets
+from headwater.catalogs.base import Provider, SupportsFilesets
 from headwater.core import answers as a
 from headwater.core import locations
 from headwater.core.connectors import Connector
@@ -22,6 +22,7 @@ from headwater.model.errors import (
     NoSuchFilesetError,
     NoSuchLocationNameError,
     NoSuchSchemaError,
+    UnsupportedOperationError,
 )
 from headwater.model.names import NameIdentifier, check_new_name
 from headwater.model.nouns import Fileset, FilesetType
@@ -92,8 +93,6 @@ async def create_fileset(lake: Lake, call: Call) -> Result:
     def check(s: Session) -> None:
         if s.find(schema.id, "fileset", row.name) is not None:
             raise FilesetAlreadyExistsError(f"Fileset {'.'.join((*call.names, row.name))} already exists")
-        for other in s.children(schema.id, "fileset", after="", prefix="", limit=None):
-            _require_apart(row, other)
 
     def work(s: Session) -> None:
         check(s)
@@ -110,6 +109,7 @@ async def create_fileset(lake: Lake, call: Call) -> Result:
 def _new_fileset(call: Call, catalog: Row, schema: Row, connector: Connector) -> Row:
     body: a.CreateFileset = call.body
     name = check_new_name("fileset", body.name)
+    connector.provider.check_name("fileset", name)
     properties = dict(body.properties or {})
     connector.provider.fileset_properties.check_new(properties)
     given = dict(body.storage_locations or {})
@@ -135,16 +135,6 @@ def _require_below_schema(key: str, location: str, catalog: Row, schema: Row) ->
             raise IllegalArgumentError(f"storageLocations.{key}: {location!r} holds the schema's own folder {folder!r}")
 
 
-def _require_apart(row: Row, other: Row) -> None:
-    """Two filesets never share a folder: a managed one would delete the other's files."""
-    for mine in row.body.locations.values():
-        for theirs in other.body.locations.values():
-            if locations.covers(mine, theirs) or locations.covers(theirs, mine):
-                raise IllegalArgumentError(
-                    f"storageLocation: {mine!r} overlaps with {theirs!r} of fileset {other.name!r}"
-                )
-
-
 @verb(FILESET, "load", privilege="read_fileset", answer=a.FilesetAnswer, statuses=(404, 405, 409), cached=True)
 async def load_fileset(lake: Lake, call: Call) -> Result:
     """Load a fileset."""
@@ -163,7 +153,7 @@ async def alter_fileset(lake: Lake, call: Call) -> Result:
         before = s.find(schema.id, "fileset", call.names[3], lock=True)
         if before is None:
             raise _no_such_fileset(call)
-        after = _apply(before, call.body.updates, call.actor.name)
+        after = _apply(before, call.body.updates, call.actor.name, connector.provider)
         spec.check_change(before.body.properties, after.body.properties)
         if after.name != before.name and s.find(schema.id, "fileset", after.name) is not None:
             raise FilesetAlreadyExistsError(f"Fileset {'.'.join((*call.names[:3], after.name))} already exists")
@@ -173,12 +163,13 @@ async def alter_fileset(lake: Lake, call: Call) -> Result:
     return Result(a.FilesetAnswer(fileset=show(await lake.store.write(work))))
 
 
-def _apply(row: Row, updates: Iterable[c.FilesetChange], actor: str) -> Row:
+def _apply(row: Row, updates: Iterable[c.FilesetChange], actor: str, provider: Provider) -> Row:
     name, comment, properties = row.name, row.body.comment, dict(row.body.properties)
     for update in updates:
         match update:
             case c.Rename():
                 name = check_new_name("fileset", update.new_name, "updates.newName")
+                provider.check_name("fileset", name)
             case c.UpdateComment():
                 comment = update.new_comment
             case c.RemoveComment():
@@ -208,13 +199,24 @@ async def _drop(lake: Lake, metalake: str, catalog: Row, rows: Sequence[Row]) ->
         present = [r for r in rows if s.find(r.parent_id, "fileset", r.name, lock=True) is not None]
         for row in present:
             s.delete(row.id)
+        left = [folder for other in s.of_kind("fileset") for folder in other.body.locations.values()]
+        for row in present:
             if row.body.type == FilesetType.MANAGED.value:
-                s.put_trash(new_id(), catalog.id, list(row.body.locations.values()))
+                s.put_trash(new_id(), catalog.id, _unshared(row, left))
         return bool(present)
 
     dropped = await lake.store.write(work)
     await empty_trash(lake, metalake, catalog)
     return dropped
+
+
+def _unshared(row: Row, left: Sequence[str]) -> list[str]:
+    """The folders of a fileset that no other fileset needs, whole or in part."""
+    return [
+        mine
+        for mine in row.body.locations.values()
+        if not any(locations.covers(mine, other) or locations.covers(other, mine) for other in left)
+    ]
 
 
 async def empty_trash(lake: Lake, metalake: str, catalog: Row) -> None:
@@ -263,6 +265,8 @@ async def get_file_location(lake: Lake, call: Call) -> Result:
     """Say where a file of a fileset lies."""
     if call.query.sub_path is None:
         raise IllegalArgumentError("sub_path: required; it may be empty")
+    if (call.data_operation or "").upper() == "RENAME" and call.query.sub_path.strip("/ ") == "":
+        raise UnsupportedOperationError("sub_path: the folder of a fileset itself can't be renamed")
     _, _, row = await _find(lake, call)
     sub_path = call.query.sub_path.strip()
     if ".." in sub_path.split("/"):

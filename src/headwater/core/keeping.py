@@ -72,9 +72,7 @@ async def remember_change(
 
 def _first_seen(catalog_id: int, path: str, found: Found[O]) -> Kept:
     theirs = found.value.audit
-    return Kept(
-        catalog_id, _kind(found.value), path, found.identity, theirs.creator or "", theirs.create_time or ""
-    )
+    return Kept(catalog_id, _kind(found.value), path, found.identity, theirs.creator or "", theirs.create_time or "")
 
 
 async def _keep(lake: Lake, entry: Kept) -> None:

@@ -1,4 +1,4 @@
-"""What the verbs work with: the store, the open catalogs, the policy, the bus and the settings of one server process."""
+"""What the verbs work with: store, open catalogs, policy, bus and settings of one server process."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ def of_fileset(
             raise IllegalArgumentError("storageLocations: neither a location's name nor the location may be empty")
         texts[name] = text
     if not texts:
-        raise IllegalArgumentError("storageLocation: required, because neither the schema nor the catalog has a location")
+        raise IllegalArgumentError(
+            "storageLocation: required, because neither the schema nor the catalog has a location"
+        )
     return {k: normalise(f"storageLocations.{k}", _filled(k, t, names, properties)) for k, t in texts.items()}
 
 

@@ -118,9 +118,7 @@ async def load_metalake(lake: Lake, call: Call) -> Result:
     return Result(a.MetalakeAnswer(metalake=show(await lake.metalake(call.names[0], in_use=False))))
 
 
-@verb(
-    METALAKE, "alter", privilege="alter_metalake", answer=a.MetalakeAnswer, body=a.AlterMetalake, statuses=(404, 409)
-)
+@verb(METALAKE, "alter", privilege="alter_metalake", answer=a.MetalakeAnswer, body=a.AlterMetalake, statuses=(404, 409))
 async def alter_metalake(lake: Lake, call: Call) -> Result:
     """Change a metalake's name, comment or properties."""
 
@@ -159,9 +157,13 @@ async def drop_metalake(lake: Lake, call: Call) -> Result:
     if force:
         # What managed catalogs store outside is removed through their providers first: no folder is left behind.
         rows = await lake.store.read(
-            lambda s: (m := s.find(ROOT_ID, "metalake", call.names[0]))
-            and s.children(m.id, "catalog", after="", prefix="", limit=None)
-            or []
+            lambda s: (
+                (
+                    (m := s.find(ROOT_ID, "metalake", call.names[0]))
+                    and s.children(m.id, "catalog", after="", prefix="", limit=None)
+                )
+                or []
+            )
         )
         for row in rows:
             await empty_managed_catalog(lake, call.names[0], row)

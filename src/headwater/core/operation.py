@@ -46,6 +46,8 @@ class Call(msgspec.Struct):
     request_id: str
     raw_body: bytes = b""
     raw_query: str = ""
+    data_operation: str | None = None
+    """What a file system client is about to do with the location it asks for."""
     body: Any = None
     query: Any = None
     details: dict[str, Any] = {}

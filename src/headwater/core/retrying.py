@@ -28,5 +28,5 @@ async def retrying(act: Callable[[], Awaitable[T]], *, seconds: float = 20.0) ->
         except ConflictError:
             if time.monotonic() + pause > end:
                 raise
-            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - not for secrets
+            await asyncio.sleep(pause * (0.5 + random.random()))
             pause = min(pause * 1.6, _LONGEST_PAUSE)

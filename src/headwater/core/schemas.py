@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import urllib.parse
+
 import msgspec
 
-from headwater.catalogs.base import Found, Page, SupportsSchemas
+from headwater.catalogs.base import Found, Page, SupportsFilesets, SupportsSchemas
 from headwater.core import answers as a
-from headwater.core import keeping
+from headwater.core import keeping, locations
 from headwater.core.connectors import Connector
 from headwater.core.filesets import remove_filesets
 from headwater.core.lake import Lake
@@ -63,23 +65,23 @@ async def list_schemas(lake: Lake, call: Call) -> Result:
     return _identifiers(call, names, page, None, None)
 
 
-def _identifiers(
-    call: Call, names: list[str], page: Page, connector: Connector | None, token: object
-) -> Result:
+def _identifiers(call: Call, names: list[str], page: Page, connector: Connector | None, token: object) -> Result:
     more = a.next_token(names, page)
     names = names[: page.limit]
     answer = a.IdentifiersAnswer(identifiers=[NameIdentifier(call.names, n) for n in names], next_page_token=more)
     source = connector.provider if connector else None
-    return Result(answer, source, token, names=names, field="identifiers")  # type: ignore[arg-type]
+    return Result(answer, source, token, names=names, field="identifiers")
 
 
 @verb(SCHEMA, "create", privilege="create_schema", answer=a.SchemaAnswer, body=a.CreateSchema, statuses=(404, 405, 409))
 async def create_schema(lake: Lake, call: Call) -> Result:
     """Create a schema."""
     body: a.CreateSchema = call.body
-    name = check_new_name("schema", body.name)
+    # The released Gravitino client percent-encodes the name in the body; '%' itself is never legal in one.
+    name = check_new_name("schema", urllib.parse.unquote(body.name))
     catalog, connector = await open_catalog(lake, call)
     provider, properties = connector.provider, body.properties or {}
+    provider.check_name("schema", name)
     provider.schema_properties.check_new(properties)
     if isinstance(provider, SupportsSchemas):
         found = await connector.call(provider.create_schema, split_schema(name), body.comment, properties)
@@ -91,8 +93,17 @@ async def create_schema(lake: Lake, call: Call) -> Result:
             raise SchemaAlreadyExistsError(f"Schema {'.'.join((*call.names, name))} already exists")
         s.insert(row)
 
+    if isinstance(provider, SupportsFilesets):
+        await connector.call(provider.make_folders, _folders(connector, catalog, row))
     await lake.store.write(work)
     return Result(a.SchemaAnswer(schema=show(row)))
+
+
+def _folders(connector: Connector, catalog: Row, schema: Row) -> list[str]:
+    found = locations.of_schema(catalog.body.properties, schema.body.properties, schema.name)
+    for folder in found:
+        connector.provider.context.check_local("properties.location", folder)
+    return found
 
 
 @verb(SCHEMA, "load", privilege="use_schema", answer=a.SchemaAnswer, statuses=(404, 405, 409), cached=True)
@@ -166,10 +177,10 @@ async def drop_schema(lake: Lake, call: Call) -> Result:
         if dropped:
             await lake.store.write(lambda s: s.forget_below(catalog.id, name))
         return Result(a.DroppedAnswer(dropped=dropped))
-    return Result(a.DroppedAnswer(dropped=await _drop_managed(lake, call, catalog, cascade)))
+    return Result(a.DroppedAnswer(dropped=await _drop_managed(lake, call, catalog, connector, cascade)))
 
 
-async def _drop_managed(lake: Lake, call: Call, catalog: Row, cascade: bool) -> bool:
+async def _drop_managed(lake: Lake, call: Call, catalog: Row, connector: Connector, cascade: bool) -> bool:
     name = call.names[2]
     row = await lake.store.read(lambda s: s.find(catalog.id, "schema", name))
     if row is None:
@@ -186,4 +197,7 @@ async def _drop_managed(lake: Lake, call: Call, catalog: Row, cascade: bool) -> 
         s.delete(current.id)
         return True
 
-    return await lake.store.write(work)
+    dropped = await lake.store.write(work)
+    if dropped and isinstance(connector.provider, SupportsFilesets):
+        await connector.call(connector.provider.remove_empty_folders, _folders(connector, catalog, row))
+    return dropped

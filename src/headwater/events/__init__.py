@@ -62,7 +62,7 @@ class Bus:
         for listener in self.listeners:
             try:
                 listener.handle(event)
-            except Exception:  # noqa: BLE001 - a listener's defect may not fail the operation
+            except Exception:
                 log.exception("listener failed", listener=type(listener).__name__, event_kind=event.kind)
 
     async def announce(self, event: Event) -> None:
@@ -79,7 +79,7 @@ class Bus:
                 waiting = listener.handle(event)
                 if waiting is not None:
                     await waiting
-            except Exception:  # noqa: BLE001 - the change is done: the caller must learn of that
+            except Exception:
                 log.exception("listener failed", listener=type(listener).__name__, event_kind=event.kind)
 
     async def close(self) -> None:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Awaitable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import structlog
@@ -43,7 +44,7 @@ class _Record(msgspec.Struct, omit_defaults=True, rename="camel"):
     status: int = 0
     error: str | None = None
     duration_ms: float | None = None
-    details: dict[str, object] = {}
+    details: dict[str, Any] = {}
 
 
 def _record(event: Event) -> _Record:

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from headwater.model.expressions import Expression, FieldName
 from headwater.model.sqltypes import nearest
-from headwater.model.tables import Index
+from headwater.model.tables import Distribution, Index, Partitioning, SortOrder
 from headwater.model.types import Type, Value
 from headwater.model.wire import Wire, always
 
@@ -224,6 +224,24 @@ class UpdateColumnAutoIncrement(Change):
     auto_increment: bool
 
 
+class ReplacePartitioning(Change):
+    """Partition what is written from now on in another way (an extension of Gravitino's changes)."""
+
+    partitioning: list[Partitioning]
+
+
+class ReplaceSortOrders(Change):
+    """Sort what is written from now on in another way (an extension of Gravitino's changes)."""
+
+    sort_orders: list[SortOrder]
+
+
+class ReplaceDistribution(Change):
+    """Distribute what is written from now on in another way (an extension of Gravitino's changes)."""
+
+    distribution: Distribution
+
+
 MetalakeChange: TypeAlias = Rename | UpdateComment | SetProperty | RemoveProperty
 CatalogChange: TypeAlias = Rename | UpdateComment | SetProperty | RemoveProperty
 SchemaChange: TypeAlias = SetProperty | RemoveProperty
@@ -244,4 +262,7 @@ TableChange: TypeAlias = (
     | AddTableIndex
     | DeleteTableIndex
     | UpdateColumnAutoIncrement
+    | ReplacePartitioning
+    | ReplaceSortOrders
+    | ReplaceDistribution
 )

@@ -31,7 +31,7 @@ class FilesetType(enum.Enum):
         return cls.__members__.get(value.upper()) if isinstance(value, str) else None
 
 
-class Audit(Wire, frozen=True):
+class Audit(Wire):
     """Who made an object and who changed it last; empty where the source does not say."""
 
     creator: str | None = None

@@ -19,7 +19,7 @@ class Kind(enum.Enum):
     LOCATION = "location"
 
 
-class Property(Wire, frozen=True):
+class Property(Wire):
     """One declared property.
 
     `required_when` names another property and the values of it that make this one required. A name that ends in `*`

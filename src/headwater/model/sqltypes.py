@@ -27,7 +27,7 @@ from typing import TypeVar
 from headwater.model import types as t
 
 # A quoted name or string; or a word: whatever stands between delimiters; or one delimiter.
-_TOKEN = re.compile(r"""\s*("(?:[^"]|"")*"|`(?:[^`]|``)*`|'(?:[^']|'')*'|[^\s<>(),:"'`]+|\S)""")
+_TOKEN = re.compile(r"""`(?:[^`]|``)*`|'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\s<>(),:"'`]+|\S""")
 _QUOTES = ("'", '"', "`")
 _Part = TypeVar("_Part")
 
@@ -212,10 +212,9 @@ class _Reader:
         return arguments
 
     def _argument(self) -> str:
-        # Coordinate systems have a colon in their name: `OGC:CRS84`.
-        argument = ""
-        while self.peek() not in ("", ",", ")", "("):
-            argument += self.take()
+        argument = self.take()
+        while self.skip(":"):  # coordinate systems have colons: `OGC:CRS84`
+            argument += f":{self.take()}"
         return argument
 
     def _make(self, name: str, arguments: list[str]) -> t.Type:

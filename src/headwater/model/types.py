@@ -18,7 +18,7 @@ MAX_DEPTH = 64
 """How deep types may be nested."""
 
 _MAX_LENGTH = 2**31 - 1
-_CRS = re.compile(r"[\w.:/+-]+")
+_WORD = re.compile(r"[\w./+-]+(:[\w./+-]+)*")
 
 
 class Value:
@@ -424,5 +424,5 @@ def _with_fraction(name: str, precision: int | None) -> str:
 
 
 def _check_word(what: str, word: str) -> None:
-    if _CRS.fullmatch(word) is None:
-        raise ValueError(f"{what} may hold letters, digits and _ . : / + -, not {word!r}")
+    if _WORD.fullmatch(word) is None:
+        raise ValueError(f"{what} must be made of letters, digits and _ . / + - (and : between them), not {word!r}")

@@ -43,7 +43,9 @@ class Application(falcon.asgi.App):  # type: ignore[type-arg]
         add_verbs(self, lake, VERBS.values())
         add_system_routes(self, lake)
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(  # type: ignore[override]  # falcon derives its ASGI application from the WSGI one
+        self, scope: Any, receive: Any, send: Any
+    ) -> None:
         """One request (or the lifespan of the process)."""
         if scope["type"] == "http":
             path = scope["raw_path"].decode("latin-1")

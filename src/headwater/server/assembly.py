@@ -21,7 +21,9 @@ def store_url(settings: Settings) -> str | None:
         return None
     url = resolve_secret(url, "store.url")
     if not url.startswith(("postgresql://", "postgres://")):
-        raise SettingsError("store.url: allowed is postgresql://USER:PASSWORD@HOST:PORT/DATABASE; leave it out for SQLite")
+        raise SettingsError(
+            "store.url: allowed is postgresql://USER:PASSWORD@HOST:PORT/DATABASE; leave it out for SQLite"
+        )
     return "postgresql" + url[url.index("://") :]
 
 

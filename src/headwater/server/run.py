@@ -46,7 +46,7 @@ def serve(settings: Settings) -> int:
         server.run(sockets=[listener])
         return 0 if server.started else 3
     threading.Thread(target=_announce, args=(settings, listener), daemon=True).start()
-    Multiprocess(config, target=uvicorn.Server(config).run, sockets=[listener]).run()
+    Multiprocess(config, sockets=[listener]).run()
     return 0
 
 
@@ -120,7 +120,7 @@ def _say_ready(settings: Settings, listener: socket.socket) -> None:
 def _announce(settings: Settings, listener: socket.socket) -> None:
     """With several workers, ready is when one of them answers."""
     port = listener.getsockname()[1]
-    host = "127.0.0.1" if settings.server.host in ("0.0.0.0", "") else settings.server.host  # noqa: S104
+    host = "127.0.0.1" if settings.server.host in ("0.0.0.0", "") else settings.server.host
     while True:
         try:
             with socket.create_connection((host, port), timeout=30) as probe:

@@ -32,7 +32,7 @@ class Store(Protocol):
         ...
 
     async def probe(self) -> None:
-        """Find out whether the store can be read, and written if the last write failed; StoreUnavailableError if not."""
+        """Find out whether the store can be read, and written if the last write failed, or StoreUnavailableError."""
         ...
 
     async def close(self) -> None:

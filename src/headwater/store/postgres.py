@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar
 
 import psycopg
@@ -32,7 +32,7 @@ class PostgresStore:
 
     def __init__(self, url: str, *, connections: int = 8, timeout: float = 10.0) -> None:
         self._url = url
-        self._sql = Sql(dialect.dialect(paramstyle="pyformat"))
+        self._sql = Sql(dialect.dialect(paramstyle="pyformat"))  # type: ignore[no-untyped-call]
         self._local = threading.local()
         self._limits = {"connect_timeout": max(2, int(timeout / 3)), "tcp_user_timeout": int(timeout * 900)}
         self._options = f"-c statement_timeout={int(timeout * 900)} -c lock_timeout={int(timeout * 800)}"
@@ -44,7 +44,7 @@ class PostgresStore:
         return await self._gate.ask()
 
     async def _check(self) -> Hashable:
-        return await self._call(lambda: self._question(lambda c: c.execute(_TOKEN).fetchall()[0][0]))
+        return await self._call(lambda: self._question(_ask_token))
 
     async def read(self, work: Work[T]) -> T:
         """Ask in a thread of the store's pool."""
@@ -62,13 +62,13 @@ class PostgresStore:
         """Threads close their connections with the process."""
         self._pool.close()
 
-    async def _call(self, work: Any) -> Any:
+    async def _call(self, work: Callable[[], T]) -> T:
         try:
             return await self._pool.call(work)
         except (BackendTimeoutError, BackendBusyError) as e:
             raise StoreUnavailableError(f"The store can't be used: {e.message}") from None
 
-    def _question(self, ask: Any) -> Any:
+    def _question(self, ask: Callable[[psycopg.Connection[Any]], T]) -> T:
         try:
             with self._connected() as connection:
                 return ask(connection)
@@ -118,6 +118,11 @@ def _as_unavailable() -> Iterator[None]:
         raise StoreUnavailableError(f"The store can't be used: {_first_line(e)}") from None
 
 
+def _ask_token(connection: psycopg.Connection[Any]) -> Hashable:
+    token: str = connection.execute(_TOKEN).fetchall()[0][0]
+    return token
+
+
 def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n")[0]
 
@@ -125,7 +130,9 @@ def _first_line(error: Exception) -> str:
 def prepare(url: str, *, may_upgrade: bool) -> str | None:
     """Check the store's version, and upgrade it if that was asked for; the answer is the version that it was at."""
     engine = sa.create_engine(
-        sa.make_url(url).set(drivername="postgresql+psycopg"), connect_args={"connect_timeout": 5}, poolclass=sa.NullPool
+        sa.make_url(url).set(drivername="postgresql+psycopg"),
+        connect_args={"connect_timeout": 5},
+        poolclass=sa.NullPool,
     )
     try:
         with engine.begin() as connection:
@@ -138,4 +145,4 @@ def prepare(url: str, *, may_upgrade: bool) -> str | None:
             upgrade(connection)
             return found
     except sa.exc.OperationalError as e:
-        raise StoreUnavailableError(f"The store can't be reached: {_first_line(e.orig or e)}") from None  # type: ignore[arg-type]
+        raise StoreUnavailableError(f"The store can't be reached: {_first_line(e.orig or e)}") from None

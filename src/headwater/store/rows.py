@@ -61,7 +61,7 @@ class Row(msgspec.Struct, frozen=True):
     def changed(self, actor: str, **fields: object) -> Row:
         """This row with other fields, the next version, and who did it."""
         stamp = {"version": self.version + 1, "modifier": actor, "modified": now()}
-        return msgspec.structs.replace(self, **stamp, **fields)  # type: ignore[arg-type]
+        return msgspec.structs.replace(self, **stamp, **fields)
 
 
 def new_row(kind: str, parent_id: int, name: str, body: Body, actor: str) -> Row:

@@ -26,9 +26,12 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _param = sa.bindparam
 _object = sa.select(objects)
 _by_name = (
-    (objects.c.parent_id == _param("parent_id")) & (objects.c.kind == _param("kind")) & (objects.c.name == _param("name"))
+    (objects.c.parent_id == _param("parent_id"))
+    & (objects.c.kind == _param("kind"))
+    & (objects.c.name == _param("name"))
 )
 _FIND = _object.where(_by_name)
+_OF_KIND = _object.where(objects.c.kind == _param("kind"))
 _LOCK = _FIND.with_for_update()
 _children_where = (
     (objects.c.parent_id == _param("parent_id")) & (objects.c.kind == _param("kind"))
@@ -43,7 +46,8 @@ _UPDATE = (
     .where((objects.c.id == _param("row_id")) & (objects.c.version == _param("row_version")))
     .values({c: _param(c) for c in ("name", "version", "in_use", "body", "secrets", "modifier", "modified")})
 )
-_tree = sa.select(objects.c.id, sa.literal(0).label("depth")).where(objects.c.id == _param("row_id")).cte(recursive=True)
+_start = sa.select(objects.c.id, sa.literal(0).label("depth")).where(objects.c.id == _param("row_id"))
+_tree = _start.cte(recursive=True)
 _tree = _tree.union_all(sa.select(objects.c.id, _tree.c.depth + 1).where(objects.c.parent_id == _tree.c.id))
 _TREE = sa.select(objects).join(_tree, objects.c.id == _tree.c.id).order_by(_tree.c.depth.desc())
 _DELETE = objects.delete().where(objects.c.id == _param("row_id"))
@@ -140,6 +144,10 @@ class Session:
     def count_children(self, parent_id: int) -> int:
         """How many objects lie right below."""
         return int(self._run(_COUNT, parent_id=parent_id).fetchall()[0][0])
+
+    def of_kind(self, kind: str) -> list[Row]:
+        """All objects of a kind, wherever they lie."""
+        return self._rows(_OF_KIND, kind=kind)
 
     def insert(self, row: Row) -> None:
         """Add an object."""

@@ -9,7 +9,7 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -75,7 +75,7 @@ class SqliteStore:
         if self._reader is not None:
             self._reader.close()
 
-    async def _patiently(self, work: Any) -> Any:
+    async def _patiently(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A busy store (another connection recovers or checkpoints) is asked again, without blocking the loop."""
         for pause in (*_BUSY_PAUSES, None):
             try:
@@ -85,6 +85,7 @@ class SqliteStore:
                     self._forget()
                     raise _unavailable(e) from e
                 await asyncio.sleep(pause)
+        raise AssertionError("unreachable")
 
     def _open(self) -> sqlite3.Connection:
         # A connection of its own: data_version does not move with the commits of the connection that asks.

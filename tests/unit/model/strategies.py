@@ -20,7 +20,7 @@ field_names = st.lists(words, min_size=1, max_size=3)
 field_name_lists = st.lists(field_names, min_size=1, max_size=3)
 
 _fractions = st.none() | st.integers(0, 12)
-_crs = st.from_regex(r"[A-Za-z0-9_.:/+-]{1,12}", fullmatch=True)
+_crs = st.from_regex(r"[A-Za-z0-9_./+-]{1,6}(:[A-Za-z0-9_./+-]{1,6})?", fullmatch=True)
 
 simple_types: st.SearchStrategy[m.Type] = st.one_of(
     st.sampled_from(

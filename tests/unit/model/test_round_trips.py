@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.model import strategies as s
 
 from headwater import model as m
+from tests.unit.model import strategies as s
 
 KINDS: dict[str, tuple[st.SearchStrategy[Any], Any]] = {
     "types": (s.types, m.Type),

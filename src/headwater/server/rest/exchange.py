@@ -36,13 +36,22 @@ class NotAcceptableError(HeadwaterError):
 class Headers:
     """The request headers that matter, picked in one go."""
 
-    __slots__ = ("accept", "accepts_gzip", "authorization", "client_version", "if_none_match", "request_id")
+    __slots__ = (
+        "accept",
+        "accepts_gzip",
+        "authorization",
+        "client_version",
+        "data_operation",
+        "if_none_match",
+        "request_id",
+    )
 
     def __init__(self, scope: dict[str, Any]) -> None:
         self.authorization: bytes | None = None
         self.accept: bytes | None = None
         self.if_none_match: bytes | None = None
         self.client_version: bytes | None = None
+        self.data_operation: str | None = None
         self.accepts_gzip = False
         given: str | None = None
         for name, value in scope["headers"]:
@@ -58,6 +67,8 @@ class Headers:
                 given = value.decode("latin-1")
             elif name == b"x-client-version":
                 self.client_version = value
+            elif name == b"filesetdataoperation":
+                self.data_operation = value.decode("latin-1")
         self.request_id = request_id(given)
 
     def check_version(self) -> None:

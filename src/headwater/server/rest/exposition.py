@@ -42,5 +42,5 @@ def render(lake: Lake) -> bytes:
             yield statements
 
     registry = CollectorRegistry()
-    registry.register(Collector())  # type: ignore[arg-type]
+    registry.register(Collector())
     return generate_latest(registry)

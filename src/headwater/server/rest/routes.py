@@ -19,7 +19,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 Responder = Callable[..., Awaitable[None]]
 
 
-def add_verbs(app: falcon.asgi.App, lake: Lake, verbs: Iterable[Verb]) -> None:
+def add_verbs(app: falcon.asgi.App[Any, Any], lake: Lake, verbs: Iterable[Verb]) -> None:
     """Give every verb its route."""
     paths: dict[str, dict[str, Responder]] = {}
     for verb in verbs:
@@ -69,7 +69,15 @@ def _responder(lake: Lake, verb: Verb) -> Responder:
             who = actor(headers, scope)
             names = tuple([unquoted(params[f]) for f in fields])
             body = await read_body(req, limit) if has_body else b""
-            call = Call(verb, names, who, headers.request_id, body, scope["query_string"].decode("latin-1"))
+            call = Call(
+                verb,
+                names,
+                who,
+                headers.request_id,
+                body,
+                scope["query_string"].decode("latin-1"),
+                headers.data_operation,
+            )
             found = await operate(lake, call)
             write_answer(resp, headers, found, is_load=is_load)
             if verb.changes and not has_body and verb.method == "GET":

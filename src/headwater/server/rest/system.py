@@ -130,7 +130,7 @@ SYSTEM = (
 """All of them."""
 
 
-def add_system_routes(app: falcon.asgi.App, lake: Lake) -> None:
+def add_system_routes(app: falcon.asgi.App[Any, Any], lake: Lake) -> None:
     """Give every system route its resource."""
     for route in SYSTEM:
         app.add_route(route.path, _resource(lake, route))

@@ -10,12 +10,9 @@ BYTEWISE = sa.String().with_variant(sa.String(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    catalog = lambda **kw: sa.Column(  # noqa: E731
-        "catalog_id", sa.BigInteger, sa.ForeignKey("objects.id", ondelete="CASCADE"), nullable=False, **kw
-    )
     op.create_table(
         "kept",
-        catalog(primary_key=True),
+        sa.Column("catalog_id", sa.BigInteger, sa.ForeignKey("objects.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("kind", sa.String, primary_key=True),
         sa.Column("path", BYTEWISE, primary_key=True),
         sa.Column("identity", sa.String, nullable=False),
@@ -27,6 +24,6 @@ def upgrade() -> None:
     op.create_table(
         "trash",
         sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
-        catalog(),
+        sa.Column("catalog_id", sa.BigInteger, sa.ForeignKey("objects.id", ondelete="CASCADE"), nullable=False),
         sa.Column("locations", sa.String, nullable=False),
     )

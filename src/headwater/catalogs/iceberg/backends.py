@@ -1,0 +1,88 @@
+"""Opens the pyiceberg catalog that a Headwater catalog stands for. pyiceberg is imported here, when it is needed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from headwater.catalogs.base import Context
+from headwater.catalogs.iceberg import database
+from headwater.model.errors import IllegalArgumentError
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+_S3 = {
+    "s3-endpoint": "s3.endpoint",
+    "s3-region": "s3.region",
+    "s3-access-key-id": "s3.access-key-id",
+    "s3-secret-access-key": "s3.secret-access-key",
+}
+_BYPASS = "gravitino.bypass."
+
+
+class Backend:
+    """The checked properties of a catalog, and how to open it. Making one does no I/O."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.kind = context.properties["catalog-backend"].lower()
+        if self.kind == "memory" and context.many_processes:
+            raise IllegalArgumentError(
+                "properties.catalog-backend: 'memory' lives in one process, and this server has several; use jdbc"
+            )
+        self.warehouse = self._warehouse()
+        self._url = self._memory_url() if self.kind == "memory" else database.address(context)
+
+    @property
+    def file(self) -> Path | None:
+        """The SQLite file, if that is what it is."""
+        return Path(self._url.database) if self._url.drivername == "sqlite" and self._url.database else None
+
+    def open(self) -> SqlCatalog:
+        """Connect."""
+        from pyiceberg.catalog.sql import SqlCatalog
+
+        if self.file is not None:
+            for old in self.file.parent.glob("memory-*") if self.kind == "memory" else ():
+                if not old.name.startswith(self.file.name):
+                    old.unlink(missing_ok=True)
+            database.prepare_sqlite(self.file)
+        name = self.context.properties.get("catalog-backend-name", self.kind)
+        return SqlCatalog(name, **self._properties())
+
+    def normalised(self, field: str, location: str) -> str:
+        """A location as it is written into metadata: local paths as file: URIs, checked against the server's bounds."""
+        self.context.check_local(field, location)
+        if location.startswith("file:"):
+            return "file:///" + location.removeprefix("file:").lstrip("/").rstrip("/")
+        return f"file://{location.rstrip('/')}" if location.startswith("/") else location.rstrip("/")
+
+    def _warehouse(self) -> str | None:
+        given = self.context.properties.get("warehouse")
+        if given is not None:
+            return self.normalised("properties.warehouse", given)
+        return f"file://{self.context.scratch}/warehouse" if self.kind == "memory" else None
+
+    def _memory_url(self) -> sa.URL:
+        # A file of this process's own: a database that is really in memory can't be shared by threads.
+        return sa.URL.create("sqlite", database=str(self.context.scratch / f"memory-{os.getpid()}.db"))
+
+    def _properties(self) -> dict[str, str]:
+        given = self.context.properties
+        mapped = {ours: given[key] for key, ours in _S3.items() if key in given}
+        mapped |= {k.removeprefix(_BYPASS): v for k, v in given.items() if k.startswith(_BYPASS)}
+        mapped["uri"] = self._url.render_as_string(hide_password=False)
+        mapped["pool_pre_ping"] = "true"
+        mapped["init_catalog_tables"] = given.get("jdbc-initialize", "true")
+        if self.warehouse is not None:
+            mapped["warehouse"] = self.warehouse
+            if self.warehouse.startswith("file:"):
+                # Metadata of local tables needs no Arrow: that is 80 MiB less in the server.
+                mapped.setdefault("py-io-impl", "pyiceberg.io.fsspec.FsspecFileIO")
+        if given.get("s3-path-style-access", "false").lower() == "true":
+            mapped["s3.force-virtual-addressing"] = "false"
+        return mapped

@@ -1,0 +1,102 @@
+"""The declared properties of Iceberg catalogs, namespaces and tables."""
+
+from __future__ import annotations
+
+from headwater.model.properties import Kind, Properties, Property
+
+BACKENDS = ("memory", "jdbc")
+
+_S3 = (
+    Property(name="s3-endpoint", description="Address of an S3-compatible store; AWS's own without it."),
+    Property(name="s3-region", description="AWS region of the bucket."),
+    Property(name="s3-access-key-id", description="Access key; without it the server's own AWS identity.", hidden=True),
+    Property(name="s3-secret-access-key", description="Secret of the access key.", hidden=True),
+    Property(
+        name="s3-path-style-access",
+        description="Write the bucket into the path instead of the host name.",
+        kind=Kind.BOOLEAN,
+        default="false",
+    ),
+)
+
+CATALOG = Properties(
+    [
+        Property(
+            name="catalog-backend",
+            description="What keeps the list of tables: a database (jdbc), or this process's life time (memory).",
+            kind=Kind.CHOICE,
+            choices=BACKENDS,
+            required=True,
+            immutable=True,
+        ),
+        Property(
+            name="uri",
+            description="Of the database: sqlite:////absolute/path, postgresql://host:port/database, or the same with "
+            "jdbc: in front. User and password go into jdbc-user and jdbc-password.",
+            required_when={"catalog-backend": ("jdbc",)},
+        ),
+        Property(
+            name="warehouse",
+            description="Folder of new tables that name no location: an absolute path, file: or s3://bucket/path.",
+        ),
+        Property(
+            name="catalog-backend-name",
+            description="The catalog's name inside the database; several may share one.",
+            default="the backend's name",
+        ),
+        Property(name="jdbc-user", description="User of the database.", hidden=True),
+        Property(name="jdbc-password", description="Password of the database.", hidden=True),
+        Property(name="jdbc-driver", description="Accepted for engines; the server needs none."),
+        Property(
+            name="jdbc-initialize",
+            description="Make the catalog's tables in the database if they are not there.",
+            kind=Kind.BOOLEAN,
+            default="true",
+        ),
+        *_S3,
+    ]
+)
+
+SCHEMA = Properties(
+    [
+        Property(name="comment", description="Served as the schema's comment.", reserved=True, hidden=True),
+        Property(name="headwater.*", description="Headwater's own notes.", reserved=True, hidden=True),
+        Property(name="location", description="Folder of new tables that name no location."),
+    ]
+)
+
+TYPE_NOTE = "headwater.type."
+"""Prefix of table properties that note which varchar or char type a field was declared with."""
+
+TABLE = Properties(
+    [
+        Property(name="location", description="The table's folder.", immutable=True, kind=Kind.LOCATION),
+        Property(
+            name="provider", description="Always iceberg.", kind=Kind.CHOICE, choices=("iceberg",), immutable=True
+        ),
+        Property(
+            name="format",
+            description="File format of new data files.",
+            kind=Kind.CHOICE,
+            choices=("iceberg/parquet", "iceberg/orc", "iceberg/avro", "parquet", "orc", "avro", "iceberg"),
+            immutable=True,
+            default="iceberg/parquet",
+        ),
+        Property(
+            name="format-version",
+            description="Version of the Iceberg table format.",
+            kind=Kind.CHOICE,
+            choices=("1", "2", "3"),
+            default="2",
+            immutable=True,
+        ),
+        Property(name="comment", description="Served as the table's comment.", reserved=True, hidden=True),
+        Property(name="creator", description="Served in the audit data.", reserved=True),
+        Property(name="current-snapshot-id", description="The current snapshot, or none.", reserved=True),
+        Property(name="cherry-pick-snapshot-id", description="Not settable here.", reserved=True),
+        Property(name="sort-order", description="The sort order as text.", reserved=True),
+        Property(name="identifier-fields", description="The fields that identify a row.", reserved=True),
+        Property(name="write.distribution-mode", description="Served as the table's distribution.", reserved=True),
+        Property(name="headwater.*", description="Headwater's own notes.", reserved=True, hidden=True),
+    ]
+)
