@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -121,3 +123,67 @@ def running(
     finally:
         if server.process is not None and server.process.poll() is None:
             server.stop()
+
+
+class Seed:
+    """A metalake with one Iceberg catalog (a SQLite file) and one fileset catalog, and where their files lie."""
+
+    def __init__(self, server: Server, folder: Path, metalake: str = "lake") -> None:
+        self.server, self.folder, self.metalake = server, folder, metalake
+        self.database, self.warehouse, self.filesets = folder / "iceberg.db", folder / "warehouse", folder / "filesets"
+        self.catalogs = f"/api/metalakes/{metalake}/catalogs"
+        self.tables = f"{self.catalogs}/ice/schemas/s/tables"
+        self.files = f"{self.catalogs}/files/schemas/s/filesets"
+
+    def make(self, *, iceberg: dict[str, str] | None = None) -> Seed:
+        """Catalogs `ice` and `files`, in each a schema `s`, in these table `t` and fileset `f`."""
+        columns = [{"name": "id", "type": "long"}, {"name": "name", "type": "string"}, {"name": "ts", "type": "date"}]
+        self.server.ok("POST", "/api/metalakes", {"name": self.metalake})
+        self.add_catalog("ice", "lakehouse-iceberg", iceberg or self.on_sqlite)
+        self.add_catalog("files", "fileset", {"location": str(self.filesets)})
+        for catalog in ("ice", "files"):
+            self.server.ok("POST", f"{self.catalogs}/{catalog}/schemas", {"name": "s"})
+        self.server.ok("POST", self.tables, {"name": "t", "columns": columns})
+        self.server.ok("POST", self.files, {"name": "f"})
+        return self
+
+    @property
+    def on_sqlite(self) -> dict[str, str]:
+        """Properties of an Iceberg catalog in a SQLite file."""
+        return {"catalog-backend": "jdbc", "uri": f"sqlite:///{self.database}", "warehouse": str(self.warehouse)}
+
+    def add_catalog(self, name: str, provider: str, properties: dict[str, str]) -> None:
+        self.server.ok("POST", self.catalogs, {"name": name, "provider": provider, "properties": properties})
+
+
+def sqlite_dump(path: Path) -> str:
+    """All that a SQLite file holds, as SQL."""
+    with contextlib.closing(sqlite3.connect(path, timeout=10)) as connection:
+        return "\n".join(connection.iterdump())
+
+
+def files_below(folder: Path) -> list[str]:
+    """Every file and folder below one, but for what SQLite keeps beside its databases."""
+    found = (p for p in folder.rglob("*") if not p.name.endswith(("-wal", "-shm", "-journal")))
+    return sorted(str(p.relative_to(folder)) for p in found)
+
+
+class Connection:
+    """One HTTP connection that stays open; a lost one is opened anew at the next request."""
+
+    def __init__(self, uri: str, timeout: float = 60) -> None:
+        host, _, port = uri.removeprefix("http://").partition(":")
+        self._http = http.client.HTTPConnection(host, int(port), timeout=timeout)
+
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        """One request; an error status is an answer like any other."""
+        try:
+            self._http.request(method, path, None if body is None else json.dumps(body))
+            response = self._http.getresponse()
+            return Answer(response.status, response.headers, response.read())
+        except (OSError, http.client.HTTPException):
+            self._http.close()
+            raise
+
+    def close(self) -> None:
+        self._http.close()

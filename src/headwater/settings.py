@@ -1,7 +1,8 @@
 """Everything that can be configured: one typed object, filled from a TOML file, the environment and flags.
 
-A key `store.url` is `[store] url = ...` in the file and `HEADWATER_STORE_URL` in the environment. Flags win over the
-environment, the environment over the file. Every key is explained in docs/configuration.md; a test checks that.
+A key `store.url` is `[store] url = ...` in the file and `HEADWATER_STORE_URL` in the environment; those of `[client]`
+leave the section out there: `HEADWATER_URI`. Flags win over the environment, the environment over the file. Every key is
+explained in docs/configuration.md; a test checks that.
 """
 
 from __future__ import annotations
@@ -11,21 +12,23 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from headwater.model.errors import HeadwaterError
 
 PREFIX = "HEADWATER_"
-CLIENT_VARIABLES = {"HEADWATER_URI", "HEADWATER_METALAKE", "HEADWATER_USER", "HEADWATER_CA_FILE", "HEADWATER_CONFIG"}
-"""Variables of the command line and the client, which are no server settings."""
+CONFIG_VARIABLE = "HEADWATER_CONFIG"
+"""The variable that names the file."""
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 class SettingsError(HeadwaterError):
     """The configuration can't be right: the message names the key and what is allowed."""
+
+    type = "SettingsException"
 
 
 class _Section(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True, frozen=True):
@@ -106,6 +109,7 @@ class Settings(_Section, frozen=True):
     secrets: SecretsSettings = SecretsSettings()
     audit: AuditSettings = AuditSettings()
     cache: CacheSettings = CacheSettings()
+    client: ClientSettings = ClientSettings()
 
     @property
     def data_folder(self) -> Path:
@@ -123,6 +127,28 @@ def load(
     file: Path | None = None, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
 ) -> Settings:
     """The settings from all three sources; SettingsError names the first key that is wrong."""
+    settings = _merge(file, flags, environ)
+    _check(settings)
+    return settings
+
+
+def load_client(
+    file: Path | None = None, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
+) -> ClientSettings:
+    """The settings of a client. Those of a server in the same file must be known, but need not fit this machine."""
+    return _merge(file, flags, environ).client
+
+
+def find_file(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The file that `HEADWATER_CONFIG` names, else `~/.config/headwater/config.toml` if that is there."""
+    variables = os.environ if environ is None else environ
+    if named := variables.get(CONFIG_VARIABLE):
+        return Path(named)
+    usual = Path(variables.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "headwater" / "config.toml"
+    return usual if usual.is_file() else None
+
+
+def _merge(file: Path | None, flags: Mapping[str, Any] | None, environ: Mapping[str, str] | None) -> Settings:
     merged: dict[str, Any] = {}
     if file is not None:
         merged = _read_file(file)
@@ -130,11 +156,9 @@ def load(
         for key, value in source.items():
             _put(merged, key, value)
     try:
-        settings = msgspec.convert(merged, Settings, strict=False)
+        return msgspec.convert(merged, Settings, strict=False)
     except msgspec.ValidationError as e:
         raise SettingsError(_explain(e, merged)) from None
-    _check(settings)
-    return settings
 
 
 def keys(section: type[_Section] = Settings, above: str = "") -> Iterator[tuple[str, Any, Any]]:
@@ -146,6 +170,15 @@ def keys(section: type[_Section] = Settings, above: str = "") -> Iterator[tuple[
         else:
             default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
             yield name, field.type, default
+
+
+def variable(key: str) -> str:
+    """The environment variable of a key.
+
+    >>> variable("store.auto-upgrade"), variable("client.uri")
+    ('HEADWATER_STORE_AUTO_UPGRADE', 'HEADWATER_URI')
+    """
+    return PREFIX + key.removeprefix("client.").upper().replace(".", "_").replace("-", "_")
 
 
 def resolve_secret(value: str, field: str) -> str:
@@ -173,14 +206,16 @@ def _read_file(file: Path) -> dict[str, Any]:
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    known = {PREFIX + k.upper().replace(".", "_").replace("-", "_"): (k, t) for k, t, _ in keys()}
+    known = {variable(k): (k, t) for k, t, _ in keys()}
     found: dict[str, Any] = {}
-    for variable, text in environ.items():
-        if not variable.startswith(PREFIX) or variable in CLIENT_VARIABLES:
+    for name, text in environ.items():
+        if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
             continue
-        if variable not in known:
-            raise SettingsError(f"{variable}: unknown setting" + _nearest(variable, known))
-        key, type_ = known[variable]
+        if name not in known:
+            raise SettingsError(f"{name}: unknown setting" + _nearest(name, known))
+        key, type_ = known[name]
+        if not text and key.startswith("client."):
+            continue  # an empty variable is a usual way to say that it is not set
         found[key] = [p for p in text.split(",") if p] if "list" in str(type_) else text
     return found
 

@@ -44,7 +44,6 @@ class Changer:
             self._flush()
             self._apply_other(where, update)
         self._flush()
-        self._write_notes()
 
     def _apply_other(self, where: str, update: c.TableChange) -> None:
         tx = self._transaction
@@ -87,6 +86,7 @@ class Changer:
             self._pending.commit()
             self._pending = None
             self._touched = set()
+            self._write_notes()
 
     def _find(self, where: str, path: Sequence[str]) -> Any:
         """The field at a path in the schema as it is now, or an error that says which there are."""
@@ -221,6 +221,7 @@ class Changer:
                 tx.set_properties({key: declared})
             elif key in tx.table_metadata.properties:
                 tx.remove_properties(key)
+        self._notes = []
 
     # --- partitioning and order -------------------------------------------------------------------------------------
 

@@ -1,0 +1,225 @@
+"""What every provider of schemas and tables must do. A provider's suite inherits this and adds one fixture."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.catalogs.base import NewTable, Page, Provider, SupportsSchemas, SupportsTables
+from headwater.model import Column, types
+from headwater.model import changes as c
+from headwater.model.errors import (
+    IllegalArgumentError,
+    NonEmptySchemaError,
+    NoSuchSchemaError,
+    NoSuchTableError,
+    SchemaAlreadyExistsError,
+    TableAlreadyExistsError,
+)
+from headwater.model.tables import Table
+
+ALL = Page()
+S = ("s",)
+
+
+class Relational(SupportsSchemas, SupportsTables, Provider):
+    """The type of the provider under test."""
+
+
+def new_table(name: str = "t", **fields: object) -> NewTable:
+    columns = [
+        Column("id", types.Long(), nullable=False, comment="the key"),
+        Column("name", types.String()),
+        Column("price", types.Decimal(18, 2)),
+        Column("tags", types.List(types.String())),
+    ]
+    return NewTable(**{"name": name, "columns": columns, **fields})
+
+
+def names(table: Table) -> list[str]:
+    return [column.name for column in table.columns]
+
+
+class ProviderContract:
+    """Inherit, and give the fixture `provider`: an open provider without any schema."""
+
+    @pytest.fixture
+    def provider(self) -> Relational:
+        raise AssertionError("the suite of a provider gives this fixture")
+
+    @pytest.fixture
+    def schema(self, provider: Relational) -> Relational:
+        """The provider with an empty schema `s`."""
+        provider.create_schema(S, "a schema", {"k": "v"})
+        return provider
+
+    @pytest.fixture
+    def table(self, schema: Relational) -> Relational:
+        """The provider with a table `s.t`."""
+        schema.create_table(S, new_table(comment="a table", properties={"a": "1"}))
+        return schema
+
+    def test_declarations(self, provider: Relational) -> None:
+        assert provider.name and provider.summary.strip()
+        for spec in (provider.catalog_properties, provider.schema_properties, provider.table_properties):
+            assert len({p.name for p in spec.declared}) == len(spec.declared)
+            assert all(p.description.endswith(".") for p in spec.declared), "descriptions are sentences"
+
+    def test_connection(self, provider: Relational) -> None:
+        provider.test()
+
+    # --- schemas ---------------------------------------------------------------------------------------------------
+
+    def test_schema_is_made_and_found(self, schema: Relational) -> None:
+        found = schema.load_schema(S).value
+        assert (found.name, found.comment, found.properties) == ("s", "a schema", {"k": "v"})
+        assert schema.list_schemas((), ALL) == ["s"]
+
+    def test_schema_made_twice(self, schema: Relational) -> None:
+        with pytest.raises(SchemaAlreadyExistsError):
+            schema.create_schema(S, None, {})
+        assert schema.load_schema(S).value.comment == "a schema"
+
+    def test_missing_schema(self, provider: Relational) -> None:
+        with pytest.raises(NoSuchSchemaError):
+            provider.load_schema(S)
+        with pytest.raises(NoSuchSchemaError):
+            provider.alter_schema(S, [c.SetProperty("a", "b")])
+        with pytest.raises(NoSuchSchemaError):
+            provider.list_tables(S, ALL)
+        with pytest.raises(NoSuchSchemaError):
+            provider.load_table(S, "t")
+        with pytest.raises(NoSuchSchemaError):
+            provider.create_table(S, new_table())
+        assert provider.drop_schema(S, cascade=False) is False
+        assert provider.drop_table(S, "t", purge=False) is False
+
+    def test_schema_identity(self, schema: Relational) -> None:
+        before = schema.load_schema(S).identity
+        assert schema.load_schema(S).identity == before
+        assert schema.drop_schema(S, cascade=False) is True
+        assert schema.create_schema(S, None, {}).identity != before, "a new schema of the old name is another one"
+
+    def test_schema_is_altered(self, schema: Relational) -> None:
+        changed = schema.alter_schema(S, [c.SetProperty("a", "b"), c.RemoveProperty("k"), c.RemoveProperty("none")])
+        assert changed.value.properties == {"a": "b"}
+        schema.alter_schema(S, [c.RemoveProperty("a")])
+        assert schema.load_schema(S).value.properties == {}
+        assert schema.load_schema(S).value.comment == "a schema"
+
+    def test_schemas_inside_schemas(self, schema: Relational) -> None:
+        with pytest.raises(NoSuchSchemaError):
+            schema.create_schema(("missing", "inner"), None, {})
+        schema.create_schema((*S, "inner"), None, {})
+        assert schema.list_schemas((), ALL) == ["s"]
+        assert schema.list_schemas(S, ALL) == ["s:inner"]
+        schema.create_table((*S, "inner"), new_table())
+        assert schema.list_tables(S, ALL) == []
+        with pytest.raises(NonEmptySchemaError):
+            schema.drop_schema(S, cascade=False)
+        assert schema.drop_schema(S, cascade=True) is True
+        assert schema.list_schemas((), ALL) == []
+
+    def test_schema_with_tables_is_not_dropped(self, table: Relational) -> None:
+        with pytest.raises(NonEmptySchemaError):
+            table.drop_schema(S, cascade=False)
+        assert table.list_tables(S, ALL) == ["t"]
+        assert table.drop_schema(S, cascade=True) is True
+
+    # --- tables ----------------------------------------------------------------------------------------------------
+
+    def test_table_is_made_and_found(self, table: Relational) -> None:
+        found = table.load_table(S, "t").value
+        assert (found.name, found.comment, found.properties["a"]) == ("t", "a table", "1")
+        assert names(found) == ["id", "name", "price", "tags"]
+        assert [col.type for col in found.columns] == [col.type for col in new_table().columns]
+        assert found.columns[0].comment == "the key"
+        assert [col.nullable for col in found.columns] == [False, True, True, True]
+
+    def test_table_made_twice(self, table: Relational) -> None:
+        with pytest.raises(TableAlreadyExistsError):
+            table.create_table(S, new_table())
+
+    def test_missing_table(self, schema: Relational) -> None:
+        with pytest.raises(NoSuchTableError):
+            schema.load_table(S, "t")
+        with pytest.raises(NoSuchTableError):
+            schema.alter_table(S, "t", [c.UpdateComment("x")])
+        assert schema.drop_table(S, "t", purge=False) is False
+
+    def test_pages(self, schema: Relational) -> None:
+        for name in ("b2", "a1", "b1", "Z", "c", "ä"):
+            schema.create_table(S, new_table(name))
+        everything = ["Z", "a1", "b1", "b2", "c", "ä"]
+        assert schema.list_tables(S, ALL) == everything, "names come in byte order"
+        assert schema.list_tables(S, Page(limit=2))[:2] == ["Z", "a1"]
+        assert len(schema.list_tables(S, Page(limit=2))) == 3, "one more tells that there is another page"
+        assert schema.list_tables(S, Page(limit=10, after="b1")) == ["b2", "c", "ä"]
+        assert schema.list_tables(S, Page(prefix="b")) == ["b1", "b2"]
+        assert schema.list_tables(S, Page(limit=1, after="b1", prefix="b")) == ["b2"]
+
+    def test_table_identity(self, table: Relational) -> None:
+        before = table.load_table(S, "t").identity
+        assert table.load_table(S, "t").identity == before
+        assert table.drop_table(S, "t", purge=False) is True
+        assert table.create_table(S, new_table()).identity != before, "a new table of the old name is another one"
+
+    def test_table_is_altered_in_order(self, table: Relational) -> None:
+        changes: list[c.TableChange] = [
+            c.UpdateComment("another"),
+            c.SetTableProperty("b", "2"),
+            c.RemoveProperty("a"),
+            c.AddColumn(["extra"], types.Integer(), comment="new"),
+            c.RenameColumn(["extra"], "more"),
+            c.DeleteColumn(["tags"]),
+            c.DeleteColumn(["tags"], if_exists=True),
+        ]
+        found = table.alter_table(S, "t", changes).value
+        assert names(found) == ["id", "name", "price", "more"]
+        assert found.comment == "another"
+        assert found.properties.get("b") == "2" and "a" not in found.properties
+        assert table.load_table(S, "t").value == found
+
+    def test_alter_is_all_or_nothing(self, table: Relational) -> None:
+        before = table.load_table(S, "t").value
+        with pytest.raises(IllegalArgumentError):
+            table.alter_table(S, "t", [c.UpdateComment("half done"), c.DeleteColumn(["none"])])
+        assert table.load_table(S, "t").value == before
+
+    def test_table_is_renamed(self, table: Relational) -> None:
+        identity = table.load_table(S, "t").identity
+        table.create_table(S, new_table("taken"))
+        with pytest.raises(TableAlreadyExistsError):
+            table.alter_table(S, "t", [c.RenameTable("taken")])
+        found = table.alter_table(S, "t", [c.RenameTable("u")])
+        assert found.value.name == "u"
+        assert found.identity == identity
+        assert table.list_tables(S, ALL) == ["taken", "u"]
+
+    def test_table_moves_to_another_schema(self, table: Relational) -> None:
+        table.create_schema(("other",), None, {})
+        with pytest.raises(NoSuchSchemaError):
+            table.alter_table(S, "t", [c.RenameTable("u", "missing")])
+        table.alter_table(S, "t", [c.RenameTable("u", "other")])
+        assert (table.list_tables(S, ALL), table.list_tables(("other",), ALL)) == ([], ["u"])
+
+    def test_table_is_dropped(self, table: Relational) -> None:
+        assert table.drop_table(S, "t", purge=False) is True
+        assert table.list_tables(S, ALL) == []
+        with pytest.raises(NoSuchTableError):
+            table.load_table(S, "t")
+
+    def test_token_moves_with_every_change(self, schema: Relational) -> None:
+        seen = [schema.token()]
+        if seen == [None]:
+            return  # this backend can't tell at once, and is asked each time
+        steps = (
+            lambda: schema.create_table(S, new_table()),
+            lambda: schema.alter_table(S, "t", [c.UpdateComment("x")]),
+            lambda: schema.alter_schema(S, [c.SetProperty("x", "y")]),
+            lambda: schema.drop_table(S, "t", purge=False),
+        )
+        for step in steps:
+            step()
+            assert schema.token() not in seen
+            seen.append(schema.token())
+        assert schema.token() == seen[-1], "nothing changed, so neither does the token"
