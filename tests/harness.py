@@ -51,7 +51,7 @@ class Server:
         return [*self.prefix, sys.executable, "-m", "headwater.cli.main", *args]
 
     def start(self, timeout: float = 60) -> Server:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("HEADWATER_")} | self.env
+        environment = self._environment()
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 self.command, stdout=subprocess.PIPE, stderr=log, env=environment, start_new_session=True
@@ -69,6 +69,16 @@ class Server:
             time.sleep(0.01)
         self.uri = line.split()[-1].decode()
         return self
+
+    def refused(self, timeout: float = 30) -> tuple[int, str]:
+        """A start that must fail: its exit code and all that it wrote."""
+        done = subprocess.run(
+            self.command, check=False, capture_output=True, env=self._environment(), timeout=timeout, text=True
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    def _environment(self) -> dict[str, str]:
+        return {k: v for k, v in os.environ.items() if not k.startswith("HEADWATER_")} | self.env
 
     def stop(self, timeout: float = 20) -> int:
         """SIGTERM, as an operator would; the answer is the exit code."""

@@ -1,8 +1,8 @@
 """Everything that can be configured: one typed object, filled from a TOML file, the environment and flags.
 
 A key `store.url` is `[store] url = ...` in the file and `HEADWATER_STORE_URL` in the environment; those of `[client]`
-leave the section out there: `HEADWATER_URI`. Flags win over the environment, the environment over the file. Every key is
-explained in docs/configuration.md; a test checks that.
+leave the section out there: `HEADWATER_URI`. Flags win over the environment, the environment over the file. Every key
+is explained in docs/configuration.md; a test checks that.
 """
 
 from __future__ import annotations
@@ -96,8 +96,18 @@ class CacheSettings(_Section, frozen=True):
     bytes: int = 32 * 1024 * 1024
 
 
+class ClientSettings(_Section, frozen=True):
+    """Which server the command line talks to, and how it shows what it is told."""
+
+    uri: str = "http://127.0.0.1:8090"
+    metalake: str | None = None
+    user: str | None = None
+    ca_file: str | None = None
+    output: Literal["table", "json", "yaml"] | None = None
+
+
 class Settings(_Section, frozen=True):
-    """All settings of a server."""
+    """All settings."""
 
     data: str = ""
     default_metalake: str | None = None

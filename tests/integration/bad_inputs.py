@@ -55,7 +55,7 @@ def column(what: str, says: tuple[str, ...], **fields: Any) -> Bad:
 
 def change(what: str, path: str, says: tuple[str, ...], *updates: Any, **rest: Any) -> Bad:
     """An alter that can't be right."""
-    return Bad(f"change: {what}", "PUT", path, {"updates": list(updates)}, says, **rest)
+    return Bad(f"change of {path.rpartition('/')[2]}: {what}", "PUT", path, {"updates": list(updates)}, says, **rest)
 
 
 def alter(what: str, says: tuple[str, ...], kind: str, **fields: Any) -> Bad:
@@ -199,7 +199,7 @@ CATALOGS = [
     catalog("no provider", ("provider: required",), provider=None),
     catalog("no provider for relational", ("provider: required", "lakehouse-iceberg"), provider=None,
             type="relational"),
-    catalog("no provider for its type", PROVIDERS, provider=None, type="messaging"),
+    catalog("no provider for its type", ("provider: required", "'messaging'"), provider=None, type="messaging"),
     catalog("unknown type", ("type", "'relatonal'", "relational"), type="relatonal"),
     catalog("type that does not fit", ("type", "'fileset'", "'relational'"), type="fileset"),
     catalog("misspelt field", ("prvider", "'provider'"), prvider="x"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.harness import Seed, files_below, running, sqlite_dump
 from tests.integration.bad_inputs import CATALOGS, METALAKES, QUERIES, RAW, Bad, C
 from tests.integration.bad_objects import FILESETS, SCHEMAS, TABLES

@@ -95,6 +95,9 @@ class Provider:
     def check_name(self, kind: str, name: str) -> None:
         """Refuse a name that is legal in general but not in this catalog."""
 
+    def check_changes(self, changes: Sequence[TableChange]) -> None:
+        """Refuse table changes that can't be made together, before anything is touched."""
+
     def test(self) -> None:
         """Reach the backend, or raise ConnectionFailedError."""
 

@@ -55,9 +55,13 @@ def _decode_token(token: str | None) -> str:
     if not token:
         return ""
     try:
-        return base64.urlsafe_b64decode(token.encode() + b"=" * (-len(token) % 4)).decode()
+        padded = token.encode("ascii") + b"=" * (-len(token) % 4)
+        name = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
-        raise IllegalArgumentError("pageToken: not a token that this server gave") from None
+        name = "\0"
+    if "\0" in name:
+        raise IllegalArgumentError("pageToken: not a token that this server gave")
+    return name
 
 
 def next_token(names: Sequence[str], page: Page) -> str | None:

@@ -68,8 +68,10 @@ def find_provider(lake: Lake, body: a.CreateCatalog) -> tuple[type[Provider], st
     if name is None:
         if body.type is None:
             raise IllegalArgumentError(f"provider: required; allowed are {', '.join(lake.providers.names())}")
-        if body.type is CatalogType.RELATIONAL:
-            raise IllegalArgumentError("provider: required for a relational catalog")
+        fitting = [n for n in lake.providers.names() if lake.providers.get(n).type is body.type]
+        if body.type.value not in fitting:
+            allowed = ", ".join(fitting) or "none for this type"
+            raise IllegalArgumentError(f"provider: required; allowed for type {body.type.value!r} are {allowed}")
         name = body.type.value
     provider = lake.providers.get(name)
     if body.type is not None and body.type is not provider.type:

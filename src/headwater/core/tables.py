@@ -75,6 +75,7 @@ async def alter_table(lake: Lake, call: Call) -> Result:
     catalog, connector = await open_catalog(lake, call)
     provider = connector.supporting(SupportsTables, "tables")  # type: ignore[type-abstract]
     check_property_changes(connector.provider.table_properties, list(updates))
+    connector.provider.check_changes(updates)
     target = _target(updates, schema, name)
 
     async def act() -> Found[Table]:

@@ -148,6 +148,9 @@ class AddColumn(Change):
     auto_increment: bool = always(bool)
     default_value: Expression | None = None
 
+    def __post_init__(self) -> None:
+        _require(fieldName=self.field_name[-1])
+
 
 class RenameColumn(Change):
     """Give a column another name."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from headwater.model.errors import IllegalArgumentError
 from headwater.model.wire import Wire, always
+
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
 class Kind(enum.Enum):
@@ -42,7 +46,7 @@ class Property(Wire):
         lower = value.lower()
         if self.kind is Kind.BOOLEAN and lower not in ("true", "false"):
             raise IllegalArgumentError(f"properties.{self.name}: {value!r} is not allowed; allowed are true, false")
-        if self.kind is Kind.INTEGER and not value.lstrip("-").isdigit():
+        if self.kind is Kind.INTEGER and _INTEGER.fullmatch(value) is None:
             raise IllegalArgumentError(f"properties.{self.name}: {value!r} is not a whole number")
         if self.kind is Kind.CHOICE and lower not in self.choices:
             allowed = ", ".join(self.choices)

@@ -136,6 +136,8 @@ class IcebergProvider(Provider):
                 after.pop(change.property, None)
         removals = before.value.properties.keys() - after.keys()
         updates = {k: v for k, v in after.items() if before.value.properties.get(k) != v}
+        if "location" in updates:
+            updates["location"] = self._backend.normalised("updates.location", updates["location"])
         # Rows of properties are all that a namespace is made of here: one stays, whatever is removed.
         with translated():
             self._open().update_namespace_properties(schema, set(removals), {**updates, _EXISTS: "true"})
@@ -219,13 +221,15 @@ class IcebergProvider(Provider):
             )
         return "/".join((self._backend.warehouse, *schema, table.name))
 
+    def check_changes(self, changes: Sequence[c.TableChange]) -> None:
+        """A rename is a step of the catalog, not of the table, and so comes alone."""
+        if len(changes) > 1 and any(isinstance(u, c.RenameTable) for u in changes):
+            raise IllegalArgumentError("updates: a rename must be the only change of its request")
+
     def alter_table(self, schema: SchemaName, name: str, changes: Sequence[c.TableChange]) -> Found[Table]:
-        """One commit. A rename is a step of the catalog, not of the table, and so comes alone."""
-        renames = [u for u in changes if isinstance(u, c.RenameTable)]
-        if renames:
-            if len(changes) > 1:
-                raise IllegalArgumentError("updates: a rename must be the only change of its request")
-            return self._rename(schema, name, renames[0])
+        """One commit."""
+        if isinstance(changes[0], c.RenameTable):
+            return self._rename(schema, name, changes[0])
         with translated():
             table = self._load(schema, name)
             transaction = table.transaction()
@@ -306,16 +310,13 @@ def _iceberg_schema(table: NewTable) -> tuple[Any, dict[str, str]]:
 
 def _partition_spec(table: NewTable, schema: Any) -> Any:
     from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
-    from pyiceberg.transforms import parse_transform
 
     fields = []
     for index, partition in enumerate(table.partitioning):
         where = f"partitioning[{index}]"
         term = layout.partition_term(where, partition)
         source = _source(schema, term.column, where)
-        transform = parse_transform(term.transform)
-        if not transform.can_transform(source.field_type):
-            raise IllegalArgumentError(f"{where}: {term.transform} is not possible on {source.field_type}")
+        transform = layout.checked_transform(where, term, source.field_type)
         number = PARTITION_FIELD_ID_START + index
         fields.append(PartitionField(source.field_id, number, transform, term.name))
     if len({f.name for f in fields}) < len(fields):
@@ -325,7 +326,6 @@ def _partition_spec(table: NewTable, schema: Any) -> Any:
 
 def _sort_order(table: NewTable, schema: Any) -> Any:
     from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, NullOrder, SortDirection, SortField, SortOrder
-    from pyiceberg.transforms import parse_transform
 
     if not table.sort_orders:
         return UNSORTED_SORT_ORDER
@@ -334,9 +334,10 @@ def _sort_order(table: NewTable, schema: Any) -> Any:
         where = f"sortOrders[{index}].sortTerm"
         term = layout.sort_term(where, order.sort_term)
         source = _source(schema, term.column, where)
+        transform = layout.checked_transform(where, term, source.field_type)
         nulls = NullOrder.NULLS_FIRST if order.null_ordering.value == "nulls_first" else NullOrder.NULLS_LAST
         direction = SortDirection.ASC if order.direction.value == "asc" else SortDirection.DESC
-        fields.append(SortField(source.field_id, parse_transform(term.transform), direction, nulls))
+        fields.append(SortField(source.field_id, transform, direction, nulls))
     return SortOrder(*fields)
 
 

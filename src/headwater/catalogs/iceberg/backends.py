@@ -21,6 +21,7 @@ _S3 = {
     "s3-access-key-id": "s3.access-key-id",
     "s3-secret-access-key": "s3.secret-access-key",
 }
+_SCHEMES = ("/", "file:/", "s3://", "s3a://")
 _BYPASS = "gravitino.bypass."
 
 
@@ -56,6 +57,10 @@ class Backend:
 
     def normalised(self, field: str, location: str) -> str:
         """A location as it is written into metadata: local paths as file: URIs, checked against the server's bounds."""
+        if not location.startswith(_SCHEMES):
+            raise IllegalArgumentError(
+                f"{field}: {location!r} is not allowed; allowed are an absolute path, file:/path and s3://bucket/path"
+            )
         self.context.check_local(field, location)
         if location.startswith("file:"):
             return "file:///" + location.removeprefix("file:").lstrip("/").rstrip("/")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headwater.catalogs.iceberg import layout, types
@@ -24,6 +25,18 @@ _UNSUPPORTED = {
 }
 
 
+@contextlib.contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """What pyiceberg refuses is told with the place in the request."""
+    from pyiceberg.exceptions import ResolveError, ValidationError
+
+    try:
+        yield
+    except (ValueError, ValidationError, ResolveError) as e:
+        text = str(e).strip().split("\n")[0]
+        raise IllegalArgumentError(f"{where}: {text}") from None
+
+
 class Changer:
     """Applies changes in order to one transaction; nothing is written before the transaction commits."""
 
@@ -37,13 +50,17 @@ class Changer:
         """All of them; renaming the table itself is not among them."""
         for index, update in enumerate(updates):
             where = f"updates[{index}]"
-            column = _COLUMN_CHANGES.get(type(update))
-            if column is not None:
-                column(self, where, update)
-                continue
+            with _naming(where):
+                column = _COLUMN_CHANGES.get(type(update))
+                if column is not None:
+                    column(self, where, update)
+                else:
+                    self._flush()
+                    self._apply_other(where, update)
+        with _naming("updates"):
             self._flush()
-            self._apply_other(where, update)
-        self._flush()
+        if not self._transaction.table_metadata.schema().fields:
+            raise IllegalArgumentError("updates: a table keeps at least one column")
 
     def _apply_other(self, where: str, update: c.TableChange) -> None:
         tx = self._transaction
@@ -88,7 +105,7 @@ class Changer:
             self._touched = set()
             self._write_notes()
 
-    def _find(self, where: str, path: Sequence[str]) -> Any:
+    def _find(self, where: str, path: Sequence[str], field: str = "fieldName") -> Any:
         """The field at a path in the schema as it is now, or an error that says which there are."""
         from pyiceberg.types import StructType
 
@@ -100,9 +117,9 @@ class Changer:
             pass
         parent: Any = current.as_struct()
         if len(path) > 1:
-            parent = self._find(where, path[:-1]).field_type
+            parent = self._find(where, path[:-1], field).field_type
         known = [f.name for f in parent.fields] if isinstance(parent, StructType) else []
-        raise IllegalArgumentError(f"{where}.fieldName: there is no column {name!r}; there are {', '.join(known)}")
+        raise IllegalArgumentError(f"{where}.{field}: there is no column {name!r}; there are {', '.join(known)}")
 
     def add(self, where: str, u: c.AddColumn) -> None:
         """A new column, or a new field of a struct."""
@@ -136,7 +153,7 @@ class Changer:
         old = tuple(u.old_field_name)
         new = (*old[:-1], u.new_field_name)
         update = self._schema(old, new)
-        self._find(where.replace("fieldName", "oldFieldName"), old)
+        self._find(where, old, "oldFieldName")
         if ".".join(new).lower() != ".".join(old).lower():
             self._refuse_taken(where, new)
         update.rename_column(old, u.new_field_name)
@@ -184,7 +201,7 @@ class Changer:
         elif isinstance(wanted, dict):
             other = (*path[:-1], wanted["after"])
             if ".".join(other).lower() not in self._touched:
-                self._find(f"{where}.position", other)
+                self._find(where, other, "position.after")
             update.move_after(path, other)
 
     def delete(self, where: str, u: c.DeleteColumn) -> None:
@@ -203,8 +220,6 @@ class Changer:
             raise IllegalArgumentError(
                 f"{where}.fieldName: {'.'.join(path)!r} is part of the partitioning or sort order"
             )
-        if len(path) == 1 and len(metadata.schema().fields) == 1:
-            raise IllegalArgumentError(f"{where}.fieldName: a table keeps at least one column")
         update.delete_column(path)
 
     # --- notes of declared types -----------------------------------------------------------------------------------
@@ -230,8 +245,9 @@ class Changer:
         metadata = self._transaction.table_metadata
         schema = metadata.schema()
         wanted = [layout.partition_term(f"{where}.partitioning[{i}]", p) for i, p in enumerate(u.partitioning)]
-        for term in wanted:
-            self._find(where, term.column.split("."))
+        for i, term in enumerate(wanted):
+            place = f"{where}.partitioning[{i}]"
+            layout.checked_transform(place, term, self._find(place, term.column.split(".")).field_type)
         current = {(schema.find_column_name(f.source_id), str(f.transform)): f.name for f in metadata.spec().fields}
         with self._transaction.update_spec() as spec:
             for key, name in current.items():
@@ -245,7 +261,6 @@ class Changer:
         """Another sort order for data written from now on."""
         from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, NullOrder
         from pyiceberg.table.update import AddSortOrderUpdate, SetDefaultSortOrderUpdate
-        from pyiceberg.transforms import parse_transform
 
         if not u.sort_orders and self._transaction.table_metadata.sort_order_by_id(0) is None:
             # A table that was made sorted does not know the order 0 yet, and pyiceberg does not add it by itself.
@@ -255,10 +270,11 @@ class Changer:
         with self._transaction.update_sort_order() as order:
             for i, wanted in enumerate(u.sort_orders):
                 term = layout.sort_term(f"{where}.sortOrders[{i}].sortTerm", wanted.sort_term)
-                self._find(where, term.column.split("."))
+                place = f"{where}.sortOrders[{i}].sortTerm"
+                transform = layout.checked_transform(place, term, self._find(place, term.column.split(".")).field_type)
                 nulls = NullOrder.NULLS_FIRST if wanted.null_ordering.value == "nulls_first" else NullOrder.NULLS_LAST
                 add = order.asc if wanted.direction.value == "asc" else order.desc
-                add(term.column, parse_transform(term.transform), nulls)
+                add(term.column, transform, nulls)
 
 
 def _related(one: str, other: str) -> bool:

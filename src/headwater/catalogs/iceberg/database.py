@@ -26,7 +26,7 @@ def address(context: Context) -> sa.URL:
         text = "sqlite:///" + text.removeprefix("sqlite:")
     try:
         url = sa.make_url(text)
-    except sa.exc.ArgumentError:
+    except (sa.exc.ArgumentError, ValueError):
         raise IllegalArgumentError(
             "properties.uri: not a database URL; sqlite:// and postgresql:// are allowed"
         ) from None

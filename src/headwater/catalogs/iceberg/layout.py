@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -56,11 +57,22 @@ def sort_term(where: str, expression: Expression) -> Term:
         case FunctionExpression(func_name=name, func_args=[Literal() as number, FieldReference() as field]) if (
             name in _SORT_FUNCTIONS[:2]
         ):
-            if not (number.value or "").isdigit():
-                raise IllegalArgumentError(f"{where}.funcArgs[0]: a whole number is needed")
+            text = number.value or ""
+            if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
+                raise IllegalArgumentError(f"{where}.funcArgs[0]: a whole number above 0 is needed")
             return Term(_joined(field.field_name), f"{name}[{number.value}]")
     allowed = ", ".join(_SORT_FUNCTIONS)
     raise IllegalArgumentError(f"{where}: Iceberg sorts by a column or by one of {allowed} of a column")
+
+
+def checked_transform(where: str, term: Term, column_type: Any) -> Any:
+    """pyiceberg's transform of a term, if it can be applied to a column of that type."""
+    from pyiceberg.transforms import parse_transform
+
+    transform = parse_transform(term.transform)
+    if not transform.can_transform(column_type):
+        raise IllegalArgumentError(f"{where}: {term.transform} is not possible on {column_type}")
+    return transform
 
 
 def _joined(path: Sequence[str]) -> str:

@@ -117,6 +117,11 @@ class Writer:
         return write_plain(type_, where)
 
     def _fields(self, struct: t.Struct, where: str) -> list[dict[str, Any]]:
+        seen: set[str] = set()
+        for field in struct.fields:
+            if field.name.lower() in seen:
+                raise IllegalArgumentError(f"{where}: the field {field.name!r} is there twice")
+            seen.add(field.name.lower())
         # All fields of a struct are numbered before what is inside of them, as Iceberg itself does it.
         numbered = [(self._next_id(), f) for f in struct.fields]
         return [self.field(f.name, f.type, f.nullable, f.comment, f"{where}.{f.name}", i) for i, f in numbered]
