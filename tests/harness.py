@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.client
 import json
@@ -181,14 +182,15 @@ def files_below(folder: Path) -> list[str]:
 class Connection:
     """One HTTP connection that stays open; a lost one is opened anew at the next request."""
 
-    def __init__(self, uri: str, timeout: float = 60) -> None:
+    def __init__(self, uri: str, timeout: float = 60, user: str | None = None) -> None:
+        self._headers = {"Authorization": "Basic " + base64.b64encode(f"{user}:".encode()).decode()} if user else {}
         host, _, port = uri.removeprefix("http://").partition(":")
         self._http = http.client.HTTPConnection(host, int(port), timeout=timeout)
 
     def call(self, method: str, path: str, body: Any = None) -> Answer:
         """One request; an error status is an answer like any other."""
         try:
-            self._http.request(method, path, None if body is None else json.dumps(body))
+            self._http.request(method, path, None if body is None else json.dumps(body), self._headers)
             response = self._http.getresponse()
             return Answer(response.status, response.headers, response.read())
         except (OSError, http.client.HTTPException):

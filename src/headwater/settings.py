@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -21,6 +21,9 @@ from headwater.model.errors import HeadwaterError
 PREFIX = "HEADWATER_"
 CONFIG_VARIABLE = "HEADWATER_CONFIG"
 """The variable that names the file."""
+
+OUTPUTS = ("table", "json", "yaml")
+"""The forms in which the command line shows answers, if it is told which."""
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
@@ -103,7 +106,7 @@ class ClientSettings(_Section, frozen=True):
     metalake: str | None = None
     user: str | None = None
     ca_file: str | None = None
-    output: Literal["table", "json", "yaml"] | None = None
+    output: str | None = None
 
 
 class Settings(_Section, frozen=True):
@@ -146,7 +149,10 @@ def load_client(
     file: Path | None = None, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
 ) -> ClientSettings:
     """The settings of a client. Those of a server in the same file must be known, but need not fit this machine."""
-    return _merge(file, flags, environ).client
+    client = _merge(file, flags, environ).client
+    if client.output not in (None, *OUTPUTS):
+        raise SettingsError(f"client.output: {client.output!r} is not allowed; allowed are {', '.join(OUTPUTS)}")
+    return client
 
 
 def find_file(environ: Mapping[str, str] | None = None) -> Path | None:

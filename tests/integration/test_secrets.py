@@ -118,12 +118,13 @@ def use(watched: Watched, catalog: str) -> list[Answer]:
     ]
 
 
-@pytest.mark.parametrize("why", ["refused port", "wrong password", "no such database", "host unknown"])
+@pytest.mark.parametrize("why", ["refused port", "unknown user", "wrong password", "no such database", "host unknown"])
 def test_secrets_of_a_backend_that_fails(
     why: str, watched: Watched, canaries: Canaries, pg: servers.PostgresServer, tmp_path: Path
 ) -> None:
     address = {
         "refused port": f"127.0.0.1:{refused_port()}/db",
+        "unknown user": f"127.0.0.1:{pg.port}/postgres",
         "wrong password": f"127.0.0.1:{pg.port}/postgres",
         "no such database": f"127.0.0.1:{pg.port}/nowhere",
         "host unknown": "no-such-host.invalid/db",

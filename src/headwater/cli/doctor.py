@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import click
@@ -17,9 +17,7 @@ import click
 from headwater.cli.groups import CONTEXT, FAILED
 from headwater.cli.server import load_settings, store_version, where_options
 from headwater.model.errors import HeadwaterError
-
-if TYPE_CHECKING:
-    from headwater.settings import Settings
+from headwater.settings import Settings
 
 _OLDEST = (3, 11)
 _PACKAGES = (

@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from headwater.cli.groups import CONTEXT
 from headwater.cli.options import F, several
-
-if TYPE_CHECKING:
-    from headwater.settings import Settings
+from headwater.settings import Settings, find_file, load
 
 where_options: Callable[[F], F] = several(
     click.option(
@@ -26,8 +24,6 @@ where_options: Callable[[F], F] = several(
 
 def load_settings(data: Path | None, config: Path | None, **options: Any) -> Settings:
     """A server's settings by flags, environment and file."""
-    from headwater.settings import find_file, load
-
     flags: dict[str, Any] = {f"server.{k.replace('_', '-')}": v for k, v in options.items() if v is not None}
     if data is not None:
         flags["data"] = str(data)

@@ -12,10 +12,10 @@ import click
 from headwater.cli.groups import CONTEXT
 from headwater.cli.output import Printer
 from headwater.model.errors import HeadwaterError
+from headwater.settings import OUTPUTS, ClientSettings, find_file, load_client
 
 if TYPE_CHECKING:
     from headwater.client import Client
-    from headwater.settings import ClientSettings
 
 ALIASES = {"show": "details", "load": "details", "alter": "update", "drop": "delete"}
 _TEXTS = {"catalog": "The catalog it lies in.", "schema": "The schema it lies in; a nested one as 'a:b'."}
@@ -44,14 +44,12 @@ class Session:
 
 def open_session(**flags: str | None) -> Session:
     """A session by flags, environment and configuration file."""
-    from headwater.settings import find_file, load_client
-
     given = {f"client.{key}": value for key, value in flags.items() if value is not None}
     return Session(load_client(find_file(), given))
 
 
 _COMMON = (
-    click.Option(["--output", "-o"], type=click.Choice(["table", "json", "yaml"]), help="How to show the answer."),
+    click.Option(["--output", "-o"], type=click.Choice(OUTPUTS), help="How to show the answer."),
     click.Option(["--server"], metavar="URI", help="Address of the server.  [default: http://127.0.0.1:8090]"),
     click.Option(["--user"], metavar="NAME", help="Who asks."),
     click.Option(["--verbose", "-v"], is_flag=True, help="Say more about errors."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import urllib.parse
+
 from headwater.access import Policy
 from headwater.core.lake import Lake
 from headwater.core.operation import Answers
@@ -24,7 +26,15 @@ def store_url(settings: Settings) -> str | None:
         raise SettingsError(
             "store.url: allowed is postgresql://USER:PASSWORD@HOST:PORT/DATABASE; leave it out for SQLite"
         )
-    return "postgresql" + url[url.index("://") :]
+    url = "postgresql" + url[url.index("://") :]
+    try:
+        parts = urllib.parse.urlsplit(url)
+        usable = bool(parts.hostname and parts.port != 0 and parts.path.strip("/"))
+    except ValueError:
+        usable = False
+    if not usable:
+        raise SettingsError("store.url: not a URL of the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
+    return url
 
 
 def prepare_store(settings: Settings, *, upgrade: bool = False) -> str | None:
