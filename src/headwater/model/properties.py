@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from headwater.model.errors import IllegalArgumentError
 from headwater.model.wire import Wire, always
 
-
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import signal
 import socket
 import sys
 import threading
@@ -14,11 +15,11 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
-from headwater import __version__
 from headwater.model.errors import HeadwaterError
 from headwater.server import logs
 from headwater.server.assembly import open_vault, prepare_store
 from headwater.settings import Settings
+from headwater.version import __version__
 
 
 class ListenError(HeadwaterError):
@@ -36,6 +37,9 @@ class _Protocol(HttpToolsProtocol):
 
 def serve(settings: Settings) -> int:
     """Serve until SIGTERM or SIGINT; the answer is the exit code."""
+    # uvicorn hands the signal on when it has shut down; being asked to stop is no failure.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
     logs.configure(settings.server.log_format)
     prepare_store(settings)
     open_vault(settings)
@@ -48,6 +52,10 @@ def serve(settings: Settings) -> int:
     threading.Thread(target=_announce, args=(settings, listener), daemon=True).start()
     Multiprocess(config, sockets=[listener]).run()
     return 0
+
+
+def _leave(number: int, frame: object) -> None:
+    raise SystemExit(0)
 
 
 def _config(settings: Settings) -> uvicorn.Config:

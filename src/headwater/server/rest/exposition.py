@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headwater import __version__
 from headwater.core.lake import Lake
 from headwater.events.metrics import BUCKETS, Histogram
 from headwater.store.session import Session
+from headwater.version import __version__
 
 
 def render(lake: Lake) -> bytes:

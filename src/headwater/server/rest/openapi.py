@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from headwater import __version__
 from headwater.catalogs.base import Provider
 from headwater.core.lake import Lake
 from headwater.core.verbs import NoBody, Verb
 from headwater.model.codec import schema_hook
 from headwater.server.rest.exchange import JSON, ErrorBody
 from headwater.server.rest.system import SystemRoute
+from headwater.version import __version__
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _ALWAYS = (400, 401, 403, 406, 500, 503)

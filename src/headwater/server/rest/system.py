@@ -9,10 +9,10 @@ from typing import Any
 import falcon.asgi
 import msgspec
 
-from headwater import __version__
 from headwater.core.lake import Lake
 from headwater.model.errors import HeadwaterError
 from headwater.model.names import SEPARATOR
+from headwater.version import __version__
 
 API_VERSION = "2.0.0"
 """The version of Gravitino's API that is spoken; its clients refuse a server that is older than they are."""

@@ -1,0 +1,3 @@
+"""The release's number, in one place."""
+
+__version__ = "0.1.0"
