@@ -121,6 +121,29 @@ class Pool:
             del job, result, error
 
 
+class OncePerTurn(Generic[T]):
+    """Reads a value once per turn of the event loop, however many ask for it in that turn.
+
+    Still as fresh as a read of one's own: callbacks run first in, first out, so whoever gets the kept value was ready
+    to run before it was read, and whoever becomes ready later runs after it is forgotten.
+    """
+
+    def __init__(self, read: Callable[[], T]) -> None:
+        self._read = read
+        self._kept: tuple[T] | None = None
+
+    def get(self) -> T:
+        """The value of this turn."""
+        if self._kept is None:
+            self._kept = (self._read(),)
+            asyncio.get_running_loop().call_soon(self.forget)
+        return self._kept[0]
+
+    def forget(self) -> None:
+        """The next one to ask reads anew."""
+        self._kept = None
+
+
 class Gate(Generic[T]):
     """One check answers everybody who asked before it began; nobody joins a check that is under way.
 

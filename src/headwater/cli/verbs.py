@@ -11,7 +11,7 @@ import click
 
 from headwater.cli.groups import CONTEXT
 from headwater.cli.output import Printer
-from headwater.model.errors import HeadwaterError
+from headwater.model.errors import HeadwaterError, IllegalArgumentError
 from headwater.settings import OUTPUTS, ClientSettings, find_file, load_client
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ class Session:
         from headwater.client import Client
 
         s = self.settings
-        return Client(uri=s.uri, metalake=s.metalake, user=s.user, ca_file=s.ca_file)
+        try:
+            return Client(uri=s.uri, metalake=s.metalake, user=s.user, ca_file=s.ca_file)
+        except IllegalArgumentError as e:
+            raise click.UsageError(e.message) from None
 
     def close(self) -> None:
         """Let go of the server."""

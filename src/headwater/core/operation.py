@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from headwater.access import Actor, Subject
+from headwater.access import Actor
 from headwater.catalogs.base import Provider
 from headwater.core.lake import Lake
 from headwater.core.verbs import Answer, NoBody, NoQuery, Verb
@@ -52,17 +52,6 @@ class Call(msgspec.Struct):
     query: Any = None
     details: dict[str, Any] = {}
     """What the audit record says beside the names; never a property's value."""
-
-    @property
-    def subject(self) -> Subject:
-        """What the policy is asked about: the object, or the parent whose collection it is."""
-        noun = self.verb.noun
-        if "{fullName}" in self.verb.path:
-            metalake, object_type, full_name = self.names
-            return Subject(object_type.lower(), (metalake, *full_name.split(".")))
-        if self.verb.on_collection:
-            return Subject(noun.parent.name if noun.parent else "server", self.names)
-        return Subject(noun.name, self.names)
 
 
 class Result(msgspec.Struct):
@@ -149,7 +138,7 @@ async def operate(lake: Lake, call: Call) -> Encoded:
     event_id = f"{_process}-{next(_counter):x}"
     error: HeadwaterError | None = None
     try:
-        if not await lake.policy.allows(call.actor, verb.privilege, call.subject):
+        if not await lake.policy.allows(call.actor, verb.privilege, verb.subject(call.names)):
             where = ".".join(call.names) or "this server"
             raise ForbiddenError(f"User '{call.actor.name}' is not allowed to {verb.event} on {where}")
         if verb.changes:
@@ -171,8 +160,14 @@ async def operate(lake: Lake, call: Call) -> Encoded:
             lake.bus.tell(event)
 
 
+def record_refusal(lake: Lake, call: Call, error: HeadwaterError) -> None:
+    """A request that was turned away before it could become an operation is recorded as well."""
+    event = _event(call, f"{_process}-{next(_counter):x}", "after", error=error)
+    event.changes = False  # nothing was announced, and nobody waits for it
+    lake.bus.tell(event)
+
+
 async def _read(lake: Lake, call: Call) -> Encoded:
-    call.query = _decode_query(call)
     verb = call.verb
     found: Encoded | None = None
     token: Hashable = None
@@ -181,6 +176,7 @@ async def _read(lake: Lake, call: Call) -> Encoded:
         token = await lake.store.token()
         found = lake.answers.get(token, key)
     if found is None:
+        call.query = _decode_query(call)
         if verb.body is not NoBody:
             call.body = _decode_body(call)
         found = Encoded(await verb.act(lake, call))
@@ -194,7 +190,7 @@ async def _read(lake: Lake, call: Call) -> Encoded:
 async def _only_visible(lake: Lake, call: Call, found: Encoded) -> Encoded:
     result = found.result
     names = result.names or ()
-    seen = await lake.policy.visible(call.actor, call.verb.privilege, call.subject, names)
+    seen = await lake.policy.visible(call.actor, call.verb.privilege, call.verb.subject(call.names), names)
     if len(seen) == len(names):
         return found
     allowed = frozenset(seen)
@@ -297,4 +293,4 @@ def request_id(given: str | None) -> str:
     return f"{_process}-r{next(_counter):x}"
 
 
-__all__ = ["Answers", "Call", "Encoded", "NoQuery", "Result", "operate", "request_id"]
+__all__ = ["Answers", "Call", "Encoded", "NoQuery", "Result", "operate", "record_refusal", "request_id"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from headwater.access import Subject
 from headwater.model.wire import Wire, always
 
 if TYPE_CHECKING:
@@ -91,6 +92,10 @@ class Verb(msgspec.Struct, frozen=True, eq=False):
     statuses: tuple[int, ...]
     """Error statuses of its own, beyond those that every verb may answer."""
     act: Act
+    on_collection: bool
+    """The verb is about what lies in the parent, not about one object."""
+    by_full_name: bool
+    """The path names the object by type and full name."""
     cached: bool = False
     """The answer may be kept as long as the store's token (and the backend's) stay the same."""
 
@@ -99,10 +104,14 @@ class Verb(msgspec.Struct, frozen=True, eq=False):
         """`table.load`."""
         return f"{self.noun.name}.{self.action}"
 
-    @property
-    def on_collection(self) -> bool:
-        """The verb is about what lies in the parent, not about one object."""
-        return "{" + self.noun.name + "}" not in self.path
+    def subject(self, names: tuple[str, ...]) -> Subject:
+        """What the policy is asked about: the object, or the parent whose collection it is."""
+        if self.on_collection:
+            return Subject(self.noun.parent.name if self.noun.parent else "server", names)
+        if self.by_full_name:
+            metalake, object_type, full_name = names
+            return Subject(object_type.lower(), (metalake, *full_name.split(".")))
+        return Subject(self.noun.name, names)
 
 
 VERBS: dict[str, Verb] = {}
@@ -146,6 +155,8 @@ def verb(
             answer=answer,
             statuses=statuses,
             act=act,
+            on_collection="{" + noun.name + "}" not in path and "{fullName}" not in path,
+            by_full_name="{fullName}" in path,
             cached=cached,
         )
         if declared.name in VERBS:

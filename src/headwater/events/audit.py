@@ -32,7 +32,7 @@ _MAX_READS = 50_000
 
 
 class _Record(msgspec.Struct, omit_defaults=True, rename="camel"):
-    time: str
+    time: datetime
     id: str
     request_id: str
     operation: str
@@ -49,8 +49,8 @@ class _Record(msgspec.Struct, omit_defaults=True, rename="camel"):
 
 def _record(event: Event) -> _Record:
     outcome = "intent" if event.phase == "before" else ("success" if event.error is None else "failure")
-    stamp = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    duration = None if event.phase == "before" else round(event.duration * 1000, 3)
+    stamp = datetime.fromtimestamp(event.time, UTC)
+    duration = None if event.phase == "before" else int(event.duration * 1e6) / 1000
     return _Record(
         stamp, event.id, event.request_id, event.kind, outcome, event.actor, event.peer, event.noun, event.subject,
         event.status, event.error, duration, event.details,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 import falcon.asgi
@@ -43,16 +44,16 @@ class Application(falcon.asgi.App):  # type: ignore[type-arg]
         add_verbs(self, lake, VERBS.values())
         add_system_routes(self, lake)
 
-    async def __call__(  # type: ignore[override]  # falcon derives its ASGI application from the WSGI one
+    def __call__(  # type: ignore[override]  # falcon derives its ASGI application from the WSGI one
         self, scope: Any, receive: Any, send: Any
-    ) -> None:
+    ) -> Awaitable[None]:
         """One request (or the lifespan of the process)."""
         if scope["type"] == "http":
             path = scope["raw_path"].decode("latin-1")
             if self._root and path.startswith(self._root):
                 path = path[len(self._root) :]
             scope["path"] = path or "/"
-        await super().__call__(scope, receive, send)
+        return super().__call__(scope, receive, send)
 
 
 class _Lifespan:

@@ -71,7 +71,6 @@ def _config(settings: Settings) -> uvicorn.Config:
         server_header=False,
         lifespan="on",
         ws="none",
-        h11_max_incomplete_event_size=None,
         timeout_graceful_shutdown=s.shutdown_timeout,
         proxy_headers=True,
         forwarded_allow_ips=s.forwarded_allow_ips,

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite as dialect
 
+from headwater.blocking import OncePerTurn
 from headwater.model.errors import ConflictError, StoreUnavailableError
 from headwater.store.base import Work
 from headwater.store.session import Session, Sql
@@ -37,12 +38,20 @@ class SqliteStore:
         self._reader: sqlite3.Connection | None = None
         self._opened = 0
         self._write_failed = False
+        self._token = OncePerTurn(self._read_token)
         self._writer = _Writer(path, self._sql)
 
     async def token(self) -> Hashable:
         """SQLite's own change counter: it moves with every commit of every other connection."""
-        version = await self._patiently(lambda c: c.execute("PRAGMA data_version").fetchall()[0][0])
+        if self._reader is not None:
+            with contextlib.suppress(sqlite3.Error):  # then the patient way finds out what is wrong
+                return self._token.get()
+        version = await self._patiently(_data_version)
         return (self._opened, version)
+
+    def _read_token(self) -> Hashable:
+        assert self._reader is not None
+        return (self._opened, _data_version(self._reader))
 
     async def read(self, work: Work[T]) -> T:
         """In the loop: a question costs a few microseconds."""
@@ -96,6 +105,7 @@ class SqliteStore:
         return self._reader
 
     def _forget(self) -> None:
+        self._token.forget()
         if self._reader is not None:
             self._reader.close()
             self._reader = None
@@ -171,6 +181,11 @@ def _answer(future: asyncio.Future[Any], result: Any, error: BaseException | Non
             future.set_result(result)
         else:
             future.set_exception(error)
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    found: int = connection.execute("PRAGMA data_version").fetchall()[0][0]  # to the end: else it would not move
+    return found
 
 
 def _unavailable(error: Exception) -> StoreUnavailableError:

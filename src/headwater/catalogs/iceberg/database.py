@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from headwater.blocking import OncePerTurn
 from headwater.catalogs.base import Context, Page
 from headwater.model.errors import IllegalArgumentError
 
@@ -80,9 +81,13 @@ class ChangeToken:
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._opened = 0
+        self._this_turn = OncePerTurn(self._read)
 
     def read(self) -> Hashable | None:
         """A mark of the file's state, or None when it can't be told without waiting."""
+        return self._this_turn.get()
+
+    def _read(self) -> Hashable | None:
         try:
             if self._connection is None:
                 uri = f"{self._path.as_uri()}?mode=ro"

@@ -108,6 +108,12 @@ def actor(headers: Headers, scope: dict[str, Any]) -> Actor:
     return Actor(user_name(headers.authorization), client[0] if client else "")
 
 
+def unknown_actor(scope: dict[str, Any]) -> Actor:
+    """A caller of whom only the address is known."""
+    client = scope.get("client")
+    return Actor("", client[0] if client else "")
+
+
 def unquoted(segment: str) -> str:
     """A name out of a path; '+' is itself, as in every path."""
     if "%" not in segment:

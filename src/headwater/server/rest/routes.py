@@ -9,10 +9,21 @@ from typing import Any
 import falcon.asgi
 
 from headwater.core.lake import Lake
-from headwater.core.operation import Call, operate
+from headwater.core.operation import Call, operate, record_refusal
 from headwater.core.verbs import NoBody, Verb
 from headwater.model.errors import HeadwaterError
-from headwater.server.rest.exchange import Headers, actor, read_body, unquoted, write_answer, write_error
+from headwater.server.rest.exchange import (
+    Headers,
+    actor,
+    read_body,
+    unknown_actor,
+    unquoted,
+    write_answer,
+    write_error,
+)
+
+_FINDINGS = (1001, 1003, 1004, 1007, 1009)
+"""Codes of what a test of a connection is there to find out."""
 
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -69,22 +80,22 @@ def _responder(lake: Lake, verb: Verb) -> Responder:
             who = actor(headers, scope)
             names = tuple([unquoted(params[f]) for f in fields])
             body = await read_body(req, limit) if has_body else b""
-            call = Call(
-                verb,
-                names,
-                who,
-                headers.request_id,
-                body,
-                scope["query_string"].decode("latin-1"),
-                headers.data_operation,
-            )
+        except HeadwaterError as e:
+            turned_away = Call(verb, tuple(params[f] for f in fields), unknown_actor(scope), headers.request_id)
+            record_refusal(lake, turned_away, e)
+            write_error(resp, e, headers)
+            return
+        query = scope["query_string"].decode("latin-1")
+        call = Call(verb, names, who, headers.request_id, body, query, headers.data_operation)
+        try:
             found = await operate(lake, call)
-            write_answer(resp, headers, found, is_load=is_load)
-            if verb.changes and not has_body and verb.method == "GET":
-                resp.set_header("Cache-Control", "no-store")
         except HeadwaterError as e:
             # What a test of a connection finds out is an answer, not a failure: clients read it from the body.
-            expected = tries and e.code in (1001, 1003, 1004, 1007, 1009) and e.status != 413
+            expected = tries and e.code in _FINDINGS
             write_error(resp, e, headers, status=200 if expected else None)
+            return
+        write_answer(resp, headers, found, is_load=is_load)
+        if verb.changes and verb.method == "GET":
+            resp.set_header("Cache-Control", "no-store")
 
     return respond
