@@ -1,4 +1,4 @@
-"""The comparator in Falcon: handlers that return ready bytes. Answers: files METHOD.name in the folder BARE_ANSWERS."""
+"""The comparator in Falcon: handlers that return ready bytes, from files METHOD.name in the folder BARE_ANSWERS."""
 
 from __future__ import annotations
 

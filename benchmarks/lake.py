@@ -50,7 +50,9 @@ def table_body(name: str, columns: int = COLUMNS) -> bytes:
         {"name": f"column_{i:02}", "type": _TYPES[i % len(_TYPES)], "comment": f"the column {i:02}", "nullable": i > 0}
         for i in range(columns)
     ]
-    return json.dumps({"name": name, "comment": "one of many", "columns": listed, "properties": _properties(4)}).encode()
+    return json.dumps(
+        {"name": name, "comment": "one of many", "columns": listed, "properties": _properties(4)}
+    ).encode()
 
 
 def table_names() -> list[str]:

@@ -187,15 +187,17 @@ class Connection:
         host, _, port = uri.removeprefix("http://").partition(":")
         self._http = http.client.HTTPConnection(host, int(port), timeout=timeout)
 
-    def call(self, method: str, path: str, body: Any = None) -> Answer:
-        """One request; an error status is an answer like any other."""
+    def call(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
+        """One request; an error status is an answer like any other. A lost connection is an OSError."""
         try:
-            self._http.request(method, path, None if body is None else json.dumps(body), self._headers)
+            self._http.request(
+                method, path, None if body is None else json.dumps(body), self._headers | (headers or {})
+            )
             response = self._http.getresponse()
             return Answer(response.status, response.headers, response.read())
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException) as e:
             self._http.close()
-            raise
+            raise ConnectionError(str(e)) from e
 
     def close(self) -> None:
         self._http.close()

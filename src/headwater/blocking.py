@@ -43,6 +43,7 @@ class Pool:
     def __init__(self, name: str, threads: int = 8, waiting: int = 64, timeout: float = 30.0) -> None:
         self.name, self.max_threads, self.max_waiting, self.timeout = name, threads, waiting, timeout
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._closed = False
         self.threads = self.running = self.queued = self.lost = 0
 
     async def call(self, fn: Callable[..., T], *args: Any) -> T:
@@ -54,7 +55,7 @@ class Pool:
         job = _Job(fn, args, asyncio.get_running_loop())
         self.queued += 1
         self._jobs.put(job)
-        if self.threads < self.max_threads and self.queued > self.threads - self.running:
+        if self._closed or (self.threads < self.max_threads and self.queued > self.threads - self.running):
             self.threads += 1
             threading.Thread(target=self._work, name=f"headwater-{self.name}", daemon=True).start()
         timer = job.loop.call_later(self.timeout, self._late, job)
@@ -67,7 +68,8 @@ class Pool:
             timer.cancel()
 
     def close(self) -> None:
-        """Let idle threads end; busy ones end when their call returns."""
+        """Let threads end when nothing is left to do; a call that comes later still gets a thread of its own."""
+        self._closed = True
         for _ in range(self.threads):
             self._jobs.put(None)
 
@@ -105,9 +107,13 @@ class Pool:
                 job.future.set_exception(error)
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            if job.state is _State.GIVEN_UP:
-                continue
+        while True:
+            try:
+                job = self._jobs.get(block=not self._closed)
+            except queue.Empty:
+                return
+            if job is None or job.state is _State.GIVEN_UP:
+                continue  # None only wakes up: whether to go on is decided above
             result, error = None, None
             try:
                 job.loop.call_soon_threadsafe(self._started, job)

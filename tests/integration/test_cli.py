@@ -297,7 +297,9 @@ def execute(fresh: Server, line: str, folder: Path) -> subprocess.CompletedProce
     """A line as a user types it, with the scripts on the path."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("HEADWATER_")}
     env |= {"PATH": f"{BIN}:{os.environ['PATH']}", "HEADWATER_URI": fresh.uri, "XDG_CONFIG_HOME": str(folder)}
-    return subprocess.run(["bash", "-c", line], env=env, cwd=folder, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        ["bash", "-c", line], check=False, env=env, cwd=folder, capture_output=True, text=True, timeout=60
+    )
 
 
 def test_day_one(fresh: Server, tmp_path: Path) -> None:
@@ -314,9 +316,9 @@ def test_day_one(fresh: Server, tmp_path: Path) -> None:
     assert pipe.stderr == ""
 
 
-GLUE = "gcli catalog create --name my_glue --provider glue --properties aws-region=us-east-1,aws-glue-catalog-id=123456789012"
 ON_GLUE = [
-    GLUE,
+    "gcli catalog create --name my_glue --provider glue "
+    "--properties aws-region=us-east-1,aws-glue-catalog-id=123456789012",
     "gcli catalog create --name hive_on_glue --provider hive --properties metastore-type=glue,s3-region=us-east-1",
     "gcli catalog create --name iceberg_on_glue --provider lakehouse-iceberg "
     "--properties catalog-backend=glue,warehouse=s3://bucket/iceberg,s3-region=us-east-1",
@@ -334,7 +336,8 @@ def test_reading_as_the_seeds_do(fresh: Server, tmp_path: Path) -> None:
     make = (
         "gcli catalog create --name my_glue --provider lakehouse-iceberg -p "
         "catalog-backend=jdbc,uri=sqlite:///$PWD/i.db,warehouse=$PWD/w && "
-        "gcli schema create --catalog my_glue --name my_database && gcli schema create --catalog my_glue --name analytics && "
+        "gcli schema create --catalog my_glue --name my_database && "
+        "gcli schema create --catalog my_glue --name analytics && "
         "gcli table create --catalog my_glue --schema analytics --table events --columns 'id bigint'"
     )
     assert execute(fresh, make, tmp_path).returncode == 0

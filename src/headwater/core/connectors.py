@@ -16,8 +16,9 @@ from headwater.catalogs.registry import Providers
 from headwater.core.reach import Reach
 from headwater.events.metrics import Metrics
 from headwater.model.errors import HeadwaterError, InternalError, UnsupportedOperationError
+from headwater.model.properties import DRIVER_PREFIX
 from headwater.settings import Settings
-from headwater.store.rows import Row
+from headwater.store.rows import Body, Row
 from headwater.store.vault import Vault
 
 log = structlog.get_logger(__name__)
@@ -26,6 +27,8 @@ T = TypeVar("T")
 P = TypeVar("P")
 
 _SHORTEST_SECRET = 4
+_FAREWELL = 2.0
+"""Seconds between looks at a catalog that was replaced: it is closed when nobody is in a call to it."""
 
 
 class Connector:
@@ -33,6 +36,7 @@ class Connector:
 
     def __init__(self, name: str, provider: Provider, pool: Pool, metrics: Metrics, hidden: Mapping[str, str]) -> None:
         self.name, self.provider = name, provider
+        self.made_of: tuple[object, ...] = ()
         self._pool, self._metrics = pool, metrics
         self._secrets = [v for v in hidden.values() if len(v) >= _SHORTEST_SECRET]
         self._locks: weakref.WeakValueDictionary[Hashable, asyncio.Lock] = weakref.WeakValueDictionary()
@@ -76,8 +80,13 @@ class Connector:
             lock = self._locks[key] = asyncio.Lock()
         return lock
 
+    @property
+    def busy(self) -> bool:
+        """A call is under way or waits."""
+        return self._pool.running > 0 or self._pool.queued > 0
+
     def close(self) -> None:
-        """Let go of the backend."""
+        """Let go of the backend. Whoever still has this connector may use it: it connects anew then."""
         self._pool.close()
         self.provider.close()
 
@@ -91,17 +100,23 @@ class Connectors:
         self._settings, self._vault, self._providers, self._metrics = settings, vault, providers, metrics
         self._many = many_processes
         self._reach = Reach(settings)
-        self._open: dict[int, tuple[int, Connector]] = {}
+        self._open: dict[int, tuple[Hashable, Connector]] = {}
+        self._retired: list[Connector] = []
 
     def get(self, metalake: str, row: Row) -> Connector:
         """The open catalog of a row; opened, or opened anew after a change, without any I/O."""
         known = self._open.get(row.id)
-        if known is not None:
-            if known[0] == row.version:
-                return known[1]
-            known[1].close()
+        if known is not None and known[0] == row.version:
+            return known[1]
+        name, body = f"{metalake}.{row.name}", row.body
+        made_of = (name, body.provider, self._effective(body), row.secrets)
+        if known is not None and known[1].made_of == made_of:
+            self._open[row.id] = (row.version, known[1])  # only something changed that the backend does not care about
+            return known[1]
+        self.forget(row.id)
         hidden = self._vault.open(row.id, row.secrets)
-        connector = self.open(f"{metalake}.{row.name}", row.body.provider, row.body.properties, hidden, row.id)
+        connector = self.open(name, body.provider, body.properties, hidden, row.id)
+        connector.made_of = made_of
         self._open[row.id] = (row.version, connector)
         return connector
 
@@ -125,13 +140,27 @@ class Connectors:
         return Connector(name, cls(context), pool, self._metrics, resolved)
 
     def forget(self, row_id: int) -> None:
-        """The catalog is gone."""
+        """The catalog is gone, or another one now. Who works with it still may finish: it is closed after a while."""
         known = self._open.pop(row_id, None)
         if known is not None:
-            known[1].close()
+            self._retired.append(known[1])
+            asyncio.get_running_loop().call_later(_FAREWELL, self._close_idle, known[1])
+
+    def _close_idle(self, connector: Connector) -> None:
+        if connector.busy:
+            asyncio.get_running_loop().call_later(_FAREWELL, self._close_idle, connector)
+        elif connector in self._retired:
+            self._retired.remove(connector)
+            connector.close()
+
+    def _effective(self, body: Body) -> dict[str, str]:
+        """The properties that a provider may look at: others can change without a new connection."""
+        spec = self._providers.get(body.provider).catalog_properties
+        return {k: v for k, v in body.properties.items() if spec.get(k) or k.startswith(DRIVER_PREFIX)}
 
     def close(self) -> None:
         """Close all."""
-        for _, connector in self._open.values():
+        for connector in (*(c for _, c in self._open.values()), *self._retired):
             connector.close()
         self._open.clear()
+        self._retired.clear()

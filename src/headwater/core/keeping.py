@@ -87,7 +87,6 @@ async def forget_while(
     lake: Lake, catalog_id: int, kind: str, path: str, act: Callable[[Kept | None], Awaitable[T]]
 ) -> T:
     """Forget an object, then act (drop or rename it); if that fails, remember it again."""
-
     known = await lake.store.read(lambda s: s.kept(catalog_id, kind, path))
     if known is not None:
         await lake.store.write(lambda s: s.forget(catalog_id, kind, path))
@@ -97,6 +96,24 @@ async def forget_while(
         if known is not None:
             await _keep(lake, known)
         raise
+
+
+async def forget_schema_while(
+    lake: Lake, catalog_id: int, path: str, act: Callable[[], Awaitable[T]], *, cascade: bool
+) -> T:
+    """The same for a schema, with all that lies in it if that is to go too."""
+    below = await lake.store.read(lambda s: s.kept_below(catalog_id, path)) if cascade else []
+    if below:
+        await lake.store.write(lambda s: s.forget_below(catalog_id, path))
+    try:
+        dropped = await forget_while(lake, catalog_id, "schema", path, lambda _: act())
+    except HeadwaterError:
+        for entry in below:
+            await _keep(lake, entry)
+        raise
+    # What is left now is about objects that were dropped behind our back.
+    await lake.store.write(lambda s: s.forget_below(catalog_id, path))
+    return dropped
 
 
 def _kind(value: Schema | Table) -> str:

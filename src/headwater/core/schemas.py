@@ -170,12 +170,10 @@ async def drop_schema(lake: Lake, call: Call) -> Result:
     catalog, connector = await open_catalog(lake, call)
     provider, name, cascade = connector.provider, call.names[2], call.query.cascade
     if isinstance(provider, SupportsSchemas):
-        dropped = await keeping.forget_while(
-            lake, catalog.id, "schema", name,
-            lambda _: connector.call(provider.drop_schema, split_schema(name), cascade),
+        dropped = await keeping.forget_schema_while(
+            lake, catalog.id, name, lambda: connector.call(provider.drop_schema, split_schema(name), cascade),
+            cascade=cascade,
         )  # fmt: skip
-        if dropped:
-            await lake.store.write(lambda s: s.forget_below(catalog.id, name))
         return Result(a.DroppedAnswer(dropped=dropped))
     return Result(a.DroppedAnswer(dropped=await _drop_managed(lake, call, catalog, connector, cascade)))
 

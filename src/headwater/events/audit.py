@@ -13,7 +13,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ class _Writer:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._file = -1
-        self._torn = self.failed = False
+        self.failed = False
         self._owed = b""
         self.backlog = 0
 
@@ -162,9 +162,10 @@ class _Writer:
 
     def _try_write(self, lines: bytes, *, sync: bool) -> Exception | None:
         try:
-            self._open()
             owed, lines = self._owed, self._owed + lines
-            self._write(lines)
+            with self._locked():
+                self._open()
+                self._write(lines)
             if sync or owed:
                 os.fdatasync(self._file)
             self._owed = b""
@@ -176,21 +177,32 @@ class _Writer:
         return None
 
     def _write(self, lines: bytes) -> None:
-        if self._torn:
-            lines = b"\n" + lines
-        while lines:
-            # One write call is one append: lines of several processes never mix.
-            done = os.write(self._file, lines)
-            self._torn = not lines[:done].endswith(b"\n")
-            lines = lines[done:]
+        """All or nothing: a line that does not fit on the disk leaves no torn piece behind."""
+        before = os.fstat(self._file).st_size
+        try:
+            while lines:
+                lines = lines[os.write(self._file, lines) :]
+        except OSError:
+            os.ftruncate(self._file, before)
+            raise
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The log is this process's alone: nobody else appends to it or sets it aside."""
+        lock = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
 
     def _open(self) -> None:
         try:
             current = self._path.stat()
         except FileNotFoundError:
             current = None
-        if self._file >= 0 and current is not None and current.st_size > self._max_bytes:
-            self._rotate()
+        if current is not None and current.st_size > self._max_bytes:
+            self._set_aside()
             current = None
         if self._file >= 0 and (current is None or os.fstat(self._file).st_ino != current.st_ino):
             os.close(self._file)
@@ -198,17 +210,11 @@ class _Writer:
         if self._file < 0:
             self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
-    def _rotate(self) -> None:
-        lock = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if self._path.stat().st_size > self._max_bytes:  # else another process has done it
-                self._path.rename(self._path.with_name(f"{self._path.stem}-{time.time_ns()}{self._path.suffix}"))
-                old = sorted(self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}"))
-                for path in old[: max(0, len(old) - self._keep)]:
-                    path.unlink(missing_ok=True)
-        finally:
-            os.close(lock)
+    def _set_aside(self) -> None:
+        self._path.rename(self._path.with_name(f"{self._path.stem}-{time.time_ns()}{self._path.suffix}"))
+        old = sorted(self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}"))
+        for path in old[: max(0, len(old) - self._keep)]:
+            path.unlink(missing_ok=True)
 
 
 def _answer(future: asyncio.Future[None], error: Exception | None) -> None:

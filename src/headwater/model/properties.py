@@ -52,7 +52,10 @@ class Property(Wire):
             raise IllegalArgumentError(f"properties.{self.name}: {value!r} is not allowed; allowed are {allowed}")
 
 
-ENGINE_PREFIXES = ("gravitino.bypass.", "spark.bypass.", "trino.bypass.", "flink.bypass.", "hadoop.bypass.")
+DRIVER_PREFIX = "gravitino.bypass."
+"""Keys meant for the library that the server itself talks to the backend with."""
+
+ENGINE_PREFIXES = (DRIVER_PREFIX, "spark.bypass.", "trino.bypass.", "flink.bypass.", "hadoop.bypass.")
 """Keys meant for an engine or a driver: served as they are, without a warning."""
 
 

@@ -65,6 +65,7 @@ def _config(settings: Settings) -> uvicorn.Config:
         factory=True,
         loop="uvloop",
         http=_Protocol,
+        interface="asgi3",
         workers=s.workers,
         log_level="warning",
         access_log=False,

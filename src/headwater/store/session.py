@@ -58,9 +58,9 @@ _kept_key = (kept.c.catalog_id == _param("key_catalog")) & (kept.c.kind == _para
 _KEPT = sa.select(kept).where(_kept_key & (kept.c.path == _param("key_path")))
 _KEPT_NAMES = sa.select(kept.c.path).where(_kept_key).order_by(kept.c.path)
 _FORGET = kept.delete().where(_kept_key & (kept.c.path == _param("key_path")))
-_FORGET_BELOW = kept.delete().where(
-    (kept.c.catalog_id == _param("key_catalog")) & (kept.c.path >= _param("low")) & (kept.c.path < _param("high"))
-)
+_below = (kept.c.catalog_id == _param("key_catalog")) & (kept.c.path >= _param("low")) & (kept.c.path < _param("high"))
+_KEPT_BELOW = sa.select(kept).where(_below)
+_FORGET_BELOW = kept.delete().where(_below)
 _KEEP = kept.insert()
 
 _TRASH = sa.select(trash.c.id, trash.c.locations).where(trash.c.catalog_id == _param("catalog_id"))
@@ -192,6 +192,14 @@ class Session:
     def forget(self, catalog_id: int, kind: str, path: str) -> None:
         """Remember nothing any more about one object."""
         self._run(_FORGET, key_catalog=catalog_id, key_kind=kind, key_path=path)
+
+    def kept_below(self, catalog_id: int, path: str) -> list[Kept]:
+        """What is remembered about whatever lies below a path."""
+        found = []
+        for joint in (PATH_JOINT, SEPARATOR):
+            rows = self._run(_KEPT_BELOW, key_catalog=catalog_id, low=path + joint, high=path + joint + _LAST)
+            found += [Kept(*r) for r in rows.fetchall()]
+        return found
 
     def forget_below(self, catalog_id: int, path: str) -> None:
         """Remember nothing any more about whatever lies below a path."""

@@ -69,8 +69,10 @@ class IcebergProvider(Provider):
         """Let go of the database."""
         if self._token is not None:
             self._token.close()
-        if self._catalog is not None:
-            self._catalog.engine.dispose()
+        with self._opening:
+            catalog, self._catalog, self._asking = self._catalog, None, None
+        if catalog is not None:
+            catalog.engine.dispose()
 
     def token(self) -> Hashable | None:
         """Exact for a SQLite file; other databases are asked at every load."""
@@ -84,9 +86,8 @@ class IcebergProvider(Provider):
             return self._catalog
 
     def _ask(self) -> Questions:
-        self._open()
-        assert self._asking is not None
-        return self._asking
+        catalog = self._open()
+        return self._asking or Questions(catalog)
 
     # --- schemas ---------------------------------------------------------------------------------------------------
 
