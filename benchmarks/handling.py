@@ -79,8 +79,10 @@ def run(folder: Path) -> Section:
         _seed(folder)
     answers = folder / "answers"
     answers.mkdir()
-    costs = Table(("request", "answer", "Headwater", FALCON, LITESTAR, "Falcon / ours", "Litestar / ours", "goal", ""))
-    rates = Table(("request", "server", "requests/s", "ours / it", "p50 ms", "p99 ms"))
+    costs = Table(
+        ("request", "answer", "Headwater", FALCON, LITESTAR, "Falcon / ours", "Litestar / ours", "goal", "verdict")
+    )
+    rates = Table(("request", "server", "requests/s", "ours / it", "p50 ms", "p99 ms"), texts=2)
     floor: list[float] = []
     with contextlib.ExitStack() as stack:
         ours = stack.enter_context(processes.headwater(folder / "data"))
@@ -97,8 +99,8 @@ def run(folder: Path) -> Section:
     return Section(
         "requests",
         [
-            "CPU of the server per request in microseconds, and how many of ours fit into one of theirs (above 1: we are "
-            "cheaper). The goals are about Litestar.",
+            "CPU of the server per request in microseconds, and how many of ours fit into one of theirs (above 1: ours "
+            "is cheaper). The goals are about Litestar.",
             costs,
             f"Requests per second and latencies with {CONNECTIONS} connections:",
             rates,

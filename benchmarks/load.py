@@ -22,6 +22,8 @@ from typing import TypedDict
 _BUFFER = 1 << 18
 _HEAD_END = b"\r\n\r\n"
 _LENGTH = b"content-length:"
+_DRAIN = 10.0
+"""Seconds for what is under way when the time is over."""
 
 
 class Plan(TypedDict):
@@ -158,20 +160,21 @@ def _generate(plan: Plan) -> Outcome:
     end = begun + plan["seconds"]
     for connection in connections.values():
         connection.send()
-    while connections and (now := time.perf_counter()) < end:
-        for number, _ in poll.poll(end - now):
+    last = end + _DRAIN
+    while connections and (now := time.perf_counter()) < last:
+        for number, _ in poll.poll(last - now):
             connection = connections[number]
             code = connection.receive()
             if code is None:
                 continue
             if code == b"200":
                 latencies.append(time.perf_counter() - connection.begun)
-                connection.send()
-            elif code:
-                bad += 1
-                connection.send()
             else:
                 bad += 1
+            # A cycle that was begun is ended, so that nothing is left behind.
+            if code and (connection.next or time.perf_counter() < end):
+                connection.send()
+            else:
                 poll.unregister(number)
                 connections.pop(number).socket.close()
     seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu

@@ -14,10 +14,11 @@ _MIB = 1 << 20
 
 @dataclass
 class Table:
-    """Rows of text under a header; the first column is text, the others are figures."""
+    """Rows under a header; the first columns are text, the others are figures."""
 
     header: Sequence[str]
     rows: list[Sequence[str]] = field(default_factory=list)
+    texts: int = 1
 
     def add(self, *cells: str) -> None:
         """One more row."""
@@ -26,14 +27,13 @@ class Table:
     def render(self) -> str:
         """As Markdown that reads well as plain text too."""
         widths = [max(len(r[i]) for r in (self.header, *self.rows)) for i in range(len(self.header))]
-        rule = ["-" * widths[0], *("-" * (w - 1) + ":" for w in widths[1:])]
+        rule = ["-" * w if i < self.texts else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
         lines = [self.header, rule, *self.rows]
-        cells = [[_cell(c, w, i) for i, (c, w) in enumerate(zip(line, widths, strict=True))] for line in lines]
-        return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+        return "\n".join(f"| {' | '.join(self._cells(line, widths))} |" for line in lines)
 
-
-def _cell(text: str, width: int, index: int) -> str:
-    return text.ljust(width) if index == 0 else text.rjust(width)
+    def _cells(self, line: Sequence[str], widths: Sequence[int]) -> list[str]:
+        padded = zip(line, widths, strict=True)
+        return [c.ljust(w) if i < self.texts else c.rjust(w) for i, (c, w) in enumerate(padded)]
 
 
 @dataclass

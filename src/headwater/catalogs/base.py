@@ -67,6 +67,7 @@ class Context(msgspec.Struct, frozen=True):
     """What a catalog gets to know when it is opened. `properties` hold the secrets too."""
 
     name: str
+    """Metalake and catalog, as they stand in messages."""
     properties: Mapping[str, str]
     scratch: Path
     """A folder of the server's own that a provider may use."""

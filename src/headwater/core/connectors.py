@@ -128,7 +128,7 @@ class Connectors:
         limits = self._settings.catalogs
         everything = {**properties, **hidden}
         context = Context(
-            name=name.rpartition(".")[2],
+            name=name,
             properties={k: self._reach.resolve(f"properties.{k}", v) for k, v in everything.items()},
             scratch=self._settings.data_folder / "catalogs" / str(object_id),
             timeout=limits.timeout,

@@ -281,7 +281,10 @@ def _all(root: type[HeadwaterError]) -> list[type[HeadwaterError]]:
 
 def error_classes() -> Mapping[str, type[HeadwaterError]]:
     """Every error class by its wire `type`."""
-    return {c.type: c for c in _all(HeadwaterError) if c is not HeadwaterError}
+    known: dict[str, type[HeadwaterError]] = {InternalError.type: InternalError}
+    for cls in _all(HeadwaterError):
+        known.setdefault(cls.type, cls)
+    return known
 
 
 def raise_for_body(status: int, body: Mapping[str, Any], request_id: str | None = None) -> None:

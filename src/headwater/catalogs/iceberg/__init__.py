@@ -58,10 +58,10 @@ class IcebergProvider(Provider):
     # --- connection ------------------------------------------------------------------------------------------------
 
     def test(self) -> None:
-        """Open the database and look at it."""
+        """Reach the database, without making anything in it."""
         try:
             with translated():
-                self._open().list_namespaces()
+                self._backend.probe()
         except HeadwaterError as e:
             raise ConnectionFailedError(e.message) from None
 
@@ -89,6 +89,12 @@ class IcebergProvider(Provider):
         catalog = self._open()
         return self._asking or Questions(catalog)
 
+    def _no_such_schema(self, schema: SchemaName) -> NoSuchSchemaError:
+        return NoSuchSchemaError(f"Schema {self.context.name}.{join_schema(schema)} does not exist")
+
+    def _no_such_table(self, schema: SchemaName, name: str) -> NoSuchTableError:
+        return NoSuchTableError(f"Table {self.context.name}.{join_schema(schema)}.{name} does not exist")
+
     # --- schemas ---------------------------------------------------------------------------------------------------
 
     def list_schemas(self, parent: SchemaName, page: Page) -> list[str]:
@@ -101,7 +107,7 @@ class IcebergProvider(Provider):
         with translated():
             properties = self._ask().namespace_properties(".".join(schema))
             if not properties and not self._open().namespace_exists(schema):
-                raise _no_such_schema(schema)
+                raise self._no_such_schema(schema)
         shown = {k: v for k, v in properties.items() if k not in (_ID, _EXISTS, "comment")}
         found = Schema(name=join_schema(schema), comment=properties.get("comment"), properties=shown)
         return Found(found, properties.get(_ID, ""))
@@ -116,7 +122,7 @@ class IcebergProvider(Provider):
         with translated():
             catalog = self._open()
             if len(schema) > 1 and not catalog.namespace_exists(schema[:-1]):
-                raise _no_such_schema(schema[:-1])
+                raise self._no_such_schema(schema[:-1])
             _refuse_dots(schema)
             try:
                 catalog.create_namespace(schema, values)
@@ -170,7 +176,7 @@ class IcebergProvider(Provider):
         with translated():
             names = self._ask().table_names(".".join(schema), page)
             if not names and not self._open().namespace_exists(schema):
-                raise _no_such_schema(schema)
+                raise self._no_such_schema(schema)
         return names
 
     def load_table(self, schema: SchemaName, name: str) -> Found[Table]:
@@ -179,8 +185,8 @@ class IcebergProvider(Provider):
             location = self._ask().pointer(".".join(schema), name)
             if location is None:
                 if not self._open().namespace_exists(schema):
-                    raise _no_such_schema(schema)
-                raise _no_such_table(schema, name)
+                    raise self._no_such_schema(schema)
+                raise self._no_such_table(schema, name)
             return metadata.to_table(name, metadata.decode(self._read(location)))
 
     def _read(self, location: str) -> bytes:
@@ -197,7 +203,7 @@ class IcebergProvider(Provider):
         with translated():
             catalog = self._open()
             if not catalog.namespace_exists(schema):
-                raise _no_such_schema(schema)
+                raise self._no_such_schema(schema)
             iceberg_schema, notes = _iceberg_schema(table)
             catalog.create_table(
                 (*schema, table.name),
@@ -240,9 +246,9 @@ class IcebergProvider(Provider):
 
     def _load(self, schema: SchemaName, name: str) -> Any:
         if not self._open().namespace_exists(schema):
-            raise _no_such_schema(schema)
+            raise self._no_such_schema(schema)
         if self._ask().pointer(".".join(schema), name) is None:
-            raise _no_such_table(schema, name)
+            raise self._no_such_table(schema, name)
         return self._open().load_table((*schema, name))
 
     def _rename(self, schema: SchemaName, name: str, change: c.RenameTable) -> Found[Table]:
@@ -250,7 +256,7 @@ class IcebergProvider(Provider):
         with translated():
             self._load(schema, name)
             if not self._open().namespace_exists(target):
-                raise _no_such_schema(target)
+                raise self._no_such_schema(target)
             self._open().rename_table((*schema, name), (*target, change.new_name))
         return self.load_table(target, change.new_name)
 
@@ -267,14 +273,6 @@ class IcebergProvider(Provider):
                     return False
                 raise
         return True
-
-
-def _no_such_schema(schema: SchemaName) -> NoSuchSchemaError:
-    return NoSuchSchemaError(f"Schema {join_schema(schema)} does not exist")
-
-
-def _no_such_table(schema: SchemaName, name: str) -> NoSuchTableError:
-    return NoSuchTableError(f"Table {join_schema(schema)}.{name} does not exist")
 
 
 def _refuse_dots(schema: SchemaName) -> None:

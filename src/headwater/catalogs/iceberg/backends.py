@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from headwater.catalogs.base import Context
 from headwater.catalogs.iceberg import database
-from headwater.model.errors import IllegalArgumentError
+from headwater.model.errors import ConnectionFailedError, IllegalArgumentError
 
 if TYPE_CHECKING:
     from pyiceberg.catalog.sql import SqlCatalog
@@ -54,6 +54,24 @@ class Backend:
             database.prepare_sqlite(self.file)
         name = self.context.properties.get("catalog-backend-name", self.kind)
         return SqlCatalog(name, **self._properties())
+
+    def probe(self) -> None:
+        """Reach the database as it is: a file that is not there yet only needs a folder where it can be made."""
+        if self.file is not None and not self.file.exists():
+            folder = next(p for p in self.file.parents if p.exists())
+            if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+                raise ConnectionFailedError(
+                    f"properties.uri: {str(self.file)!r} can't be made: {folder} is not writable"
+                )
+            return
+        engine = sa.create_engine(self._url, poolclass=sa.NullPool)
+        try:
+            with engine.connect() as connection:
+                connection.execute(sa.text("select 1"))
+                if self.file is not None:
+                    connection.execute(sa.text("select count(*) from sqlite_master"))
+        finally:
+            engine.dispose()
 
     def normalised(self, field: str, location: str) -> str:
         """A location as it is written into metadata: local paths as file: URIs, checked against the server's bounds."""
