@@ -81,7 +81,7 @@ def check_below(server: Server, inside: Path, outside: Path) -> None:
         "storageLocation": f"{inside}/{{{{up}}}}/x",
         "properties": {"placeholder-up": "../outside"},
     }
-    assert server.call("POST", f"{files}/schemas/s/filesets", climbing).status == 400
+    assert server.call("POST", f"{files}/schemas/s/filesets", {"name": "p", **climbing}).status == 400
 
 
 def test_anywhere_on_loopback_and_the_data_folder_beyond(tmp_path: Path) -> None:
@@ -100,6 +100,7 @@ def test_secrets_from_files_and_the_environment(allowed: bool, tmp_path: Path) -
     canary, word = "canary-in-a-file-93711", "canary-in-a-variable-5521"
     (tmp_path / "secret").write_text(canary + "\n")
     names = [f"file:{tmp_path}/secret", "env:LAKE_WORD"]
+    others = [f"file:{tmp_path}/../{tmp_path.name}/secret", "env:PATH", "file:/etc/passwd"]
     env = {"LAKE_WORD": word}
     if allowed:
         env |= {"HEADWATER_SECRETS_ALLOW": ",".join(names), "HEADWATER_VEND_CREDENTIALS": "true"}

@@ -33,7 +33,8 @@ def assert_refused(server: Server, *says: str) -> str:
     """It ends at once, not with 0, and says why in one line."""
     code, said = server.refused()
     assert code not in (0, None)
-    assert len(said.strip().splitlines()) == 1, said
+    lines = said.strip().splitlines()
+    assert len(lines) == 1, lines[-2:]
     for text in says:
         assert text in said
     return said

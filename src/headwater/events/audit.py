@@ -97,6 +97,7 @@ class AuditLog:
         await asyncio.to_thread(self._writer.stop)
 
 
+_encode = msgspec.json.Encoder().encode_lines
 _Job = tuple[list[Event], "asyncio.Future[None] | None"]
 
 
@@ -117,7 +118,7 @@ class _Writer:
         future = asyncio.get_running_loop().create_future() if durable else None
         self.backlog += len(events)
         self._jobs.put((events, future))
-        if self._thread is None:
+        if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="headwater-audit", daemon=True)
             self._thread.start()
         return future
@@ -128,21 +129,28 @@ class _Writer:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        encoder = msgspec.json.Encoder()
-        while True:
+        last = False
+        while not last:
             jobs, last = self._take()
-            if jobs:
-                lines = b"".join(encoder.encode_lines([_record(e) for e in events]) for events, _ in jobs)
-                error = self._try_write(lines, sync=any(f is not None for _, f in jobs))
-                if error is not None:
-                    self._remember_outcomes(jobs, encoder)
-                for events, future in jobs:
-                    self.backlog -= len(events)
-                    if future is not None:
-                        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
-                            future.get_loop().call_soon_threadsafe(_answer, future, error)
-            if last:
-                return
+            error: Exception | None = None
+            try:
+                error = self._work(jobs)
+            except Exception as e:  # noqa: BLE001 - whatever it is, those who wait are told
+                error = StoreUnavailableError(f"The audit log can't be written: {e}")
+            for events, future in jobs:
+                self.backlog -= len(events)
+                if future is not None:
+                    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+                        future.get_loop().call_soon_threadsafe(_answer, future, error)
+
+    def _work(self, jobs: list[_Job]) -> Exception | None:
+        if not jobs:
+            return None
+        lines = b"".join(_encode([_record(e) for e in events]) for events, _ in jobs)
+        error = self._try_write(lines, sync=any(f is not None for _, f in jobs))
+        if error is not None:
+            self._remember_outcomes(jobs)
+        return error
 
     def _take(self) -> tuple[list[_Job], bool]:
         jobs: list[_Job] = []
@@ -155,10 +163,10 @@ class _Writer:
                 return jobs, False
         return jobs, True
 
-    def _remember_outcomes(self, jobs: list[_Job], encoder: msgspec.json.Encoder) -> None:
+    def _remember_outcomes(self, jobs: list[_Job]) -> None:
         """The outcome of a change that is already made is owed to the log: it goes first as soon as there is room."""
         outcomes = [e for events, f in jobs if f is not None for e in events if e.phase == "after"]
-        self._owed += encoder.encode_lines([_record(e) for e in outcomes])
+        self._owed += _encode([_record(e) for e in outcomes])
 
     def _try_write(self, lines: bytes, *, sync: bool) -> Exception | None:
         try:
