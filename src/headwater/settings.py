@@ -239,7 +239,10 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def _put(tree: dict[str, Any], key: str, value: Any) -> None:
     *sections, last = key.split(".")
     for section in sections:
-        tree = tree.setdefault(section, {})
+        below = tree.setdefault(section, {})
+        if not isinstance(below, dict):
+            raise SettingsError(f"{section}: it is a section with keys of its own, as in [{section}]")
+        tree = below
     tree[last] = value
 
 

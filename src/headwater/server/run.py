@@ -43,6 +43,7 @@ def serve(settings: Settings) -> int:
     logs.configure(settings.server.log_format)
     prepare_store(settings)
     open_vault(settings)
+    _check_tls(settings)
     listener = _listen(settings)
     config = _config(settings)
     if settings.server.workers == 1:
@@ -52,6 +53,19 @@ def serve(settings: Settings) -> int:
     threading.Thread(target=_announce, args=(settings, listener), daemon=True).start()
     Multiprocess(config, sockets=[listener]).run()
     return 0
+
+
+def _check_tls(settings: Settings) -> None:
+    s = settings.server
+    if s.tls_cert is None:
+        return
+    import ssl
+
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(s.tls_cert, s.tls_key)
+    except (OSError, ssl.SSLError) as e:
+        reason = e.strerror or e.reason if isinstance(e, ssl.SSLError) else e.strerror
+        raise ListenError(f"server.tls-cert, server.tls-key: {s.tls_cert}, {s.tls_key}: {reason}") from None
 
 
 def _leave(number: int, frame: object) -> None:

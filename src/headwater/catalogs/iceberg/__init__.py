@@ -28,6 +28,7 @@ from headwater.model.errors import (
 )
 from headwater.model.names import join_schema
 from headwater.model.nouns import CatalogType, Schema
+from headwater.model.properties import Kind
 from headwater.model.tables import Table
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ class IcebergProvider(Provider):
                 location=self._new_location(schema, table),
                 partition_spec=_partition_spec(table, iceberg_schema),
                 sort_order=_sort_order(table, iceberg_schema),
-                properties=_table_properties(table, notes),
+                properties=self._stored_properties(table, notes),
             )
         return self.load_table(schema, table.name)
 
@@ -228,6 +229,20 @@ class IcebergProvider(Provider):
             )
         return "/".join((self._backend.warehouse, *schema, table.name))
 
+    def _stored_properties(self, table: NewTable, notes: dict[str, str]) -> dict[str, str]:
+        """What is stored as properties: location and format have places of their own in the metadata."""
+        stored = {k: v for k, v in table.properties.items() if k not in ("location", "provider", "format")}
+        for key, value in stored.items():
+            if (declared := TABLE.get(key)) is not None and declared.kind is Kind.LOCATION:
+                stored[key] = self._backend.normalised(f"properties.{key}", value)
+        if (data_format := table.properties.get("format", "").lower().removeprefix("iceberg").strip("/")) != "":
+            stored["write.format.default"] = data_format
+        if table.comment is not None:
+            stored["comment"] = table.comment
+        if (mode := layout.distribution_mode(table.distribution)) is not None:
+            stored[metadata.MODE] = mode
+        return {**stored, **notes}
+
     def check_changes(self, changes: Sequence[c.TableChange]) -> None:
         """A rename is a step of the catalog, not of the table, and so comes alone."""
         if len(changes) > 1 and any(isinstance(u, c.RenameTable) for u in changes):
@@ -240,7 +255,7 @@ class IcebergProvider(Provider):
         with translated():
             table = self._load(schema, name)
             transaction = table.transaction()
-            Changer(transaction).apply(changes)
+            Changer(transaction, self._backend.normalised).apply(changes)
             transaction.commit_transaction()
         return self.load_table(schema, name)
 
@@ -345,15 +360,3 @@ def _source(schema: Any, column: str, where: str) -> Any:
         return schema.find_field(column, case_sensitive=False)
     except ValueError:
         raise IllegalArgumentError(f"{where}: there is no column {column!r}") from None
-
-
-def _table_properties(table: NewTable, notes: dict[str, str]) -> dict[str, str]:
-    """What is stored: location and format have places of their own in the metadata."""
-    stored = {k: v for k, v in table.properties.items() if k not in ("location", "provider", "format")}
-    if (data_format := table.properties.get("format", "").lower().removeprefix("iceberg").strip("/")) != "":
-        stored["write.format.default"] = data_format
-    if table.comment is not None:
-        stored["comment"] = table.comment
-    if (mode := layout.distribution_mode(table.distribution)) is not None:
-        stored[metadata.MODE] = mode
-    return {**stored, **notes}

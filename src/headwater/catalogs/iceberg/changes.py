@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.catalogs.iceberg import layout, types
 from headwater.catalogs.iceberg.metadata import MODE
-from headwater.catalogs.iceberg.properties import TYPE_NOTE
+from headwater.catalogs.iceberg.properties import TABLE, TYPE_NOTE
 from headwater.model import changes as c
 from headwater.model import types as t
 from headwater.model.errors import IllegalArgumentError, UnsupportedOperationError
+from headwater.model.properties import Kind
 
 if TYPE_CHECKING:
     from pyiceberg.table import Transaction
@@ -40,8 +41,8 @@ def _naming(where: str) -> Iterator[None]:
 class Changer:
     """Applies changes in order to one transaction; nothing is written before the transaction commits."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
+    def __init__(self, transaction: Transaction, normalised: Callable[[str, str], str]) -> None:
+        self._transaction, self._normalised = transaction, normalised
         self._pending: UpdateSchema | None = None
         self._touched: set[str] = set()
         self._notes: list[tuple[tuple[str, ...], str | None]] = []
@@ -71,7 +72,10 @@ class Changer:
                 else:
                     tx.set_properties({"comment": update.new_comment})
             case c.SetTableProperty():
-                tx.set_properties({update.property: update.value})
+                declared = TABLE.get(update.property)
+                is_folder = declared is not None and declared.kind is Kind.LOCATION
+                value = self._normalised(f"{where}.value", update.value) if is_folder else update.value
+                tx.set_properties({update.property: value})
             case c.RemoveProperty():
                 if update.property in tx.table_metadata.properties:
                     tx.remove_properties(update.property)

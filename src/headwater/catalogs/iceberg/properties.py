@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from headwater.model.properties import Kind, Properties, Property
+from headwater.model.properties import DRIVER_PREFIX, Kind, Properties, Property
 
 BACKENDS = ("memory", "jdbc")
+
+CODE = ("py-io-impl", "py-catalog-impl", "write.py-location-provider.impl")
+"""Keys by which pyiceberg is told to import a class: nobody may choose what code the server runs."""
 
 _S3 = (
     Property(name="s3-endpoint", description="Address of an S3-compatible store; AWS's own without it."),
@@ -54,6 +57,11 @@ CATALOG = Properties(
             default="true",
         ),
         *_S3,
+        *(
+            Property(name=f"{DRIVER_PREFIX}{key}", description="Names code; not settable here.", reserved=True)
+            for key in CODE
+        ),
+        Property(name=f"{DRIVER_PREFIX}*", description="Handed to pyiceberg without the prefix."),
     ]
 )
 
@@ -97,6 +105,16 @@ TABLE = Properties(
         Property(name="sort-order", description="The sort order as text.", reserved=True),
         Property(name="identifier-fields", description="The fields that identify a row.", reserved=True),
         Property(name="write.distribution-mode", description="Served as the table's distribution.", reserved=True),
+        *(
+            Property(name=key, description="Folder into which files are written.", kind=Kind.LOCATION)
+            for key in (
+                "write.metadata.path",
+                "write.data.path",
+                "write.object-storage.path",
+                "write.folder-storage.path",
+            )
+        ),
+        *(Property(name=key, description="Names code; not settable here.", reserved=True) for key in CODE),
         Property(name="headwater.*", description="Headwater's own notes.", reserved=True, hidden=True),
     ]
 )
