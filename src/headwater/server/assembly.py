@@ -49,10 +49,12 @@ def prepare_store(settings: Settings, *, upgrade: bool = False) -> str | None:
         return postgres.prepare(url, may_upgrade=upgrade or settings.store.auto_upgrade)
     from headwater.store import sqlite
 
+    path = settings.data_folder / STORE_FILE
     try:
         settings.data_folder.mkdir(parents=True, exist_ok=True)
-        found = sqlite.prepare(settings.data_folder / STORE_FILE)
-        sqlite.check_writable(settings.data_folder / STORE_FILE)
+        with sqlite.usable(path):
+            found = sqlite.prepare(path)
+            sqlite.check_writable(path)
     except OSError as e:
         raise StoreUnavailableError(f"The data folder {settings.data_folder} can't be used: {e.strerror}") from None
     return found
@@ -80,7 +82,12 @@ def open_vault(settings: Settings) -> Vault:
             "secrets.key: required with store.url, the same on every server: 32 bytes in base64, "
             "best as file:PATH or env:NAME"
         )
-    return Vault.from_file(settings.data_folder / KEY_FILE)
+    path = settings.data_folder / KEY_FILE
+    try:
+        return Vault.from_file(path)
+    except (OSError, UnicodeDecodeError) as e:
+        reason = e.strerror if isinstance(e, OSError) else "not a key"
+        raise SettingsError(f"The key for secrets {path} can't be used: {reason}") from None
 
 
 def open_lake(settings: Settings, *, policy: Policy | None = None) -> Lake:

@@ -249,12 +249,28 @@ def prepare(path: Path, to: str = HEAD) -> str | None:
 
 def check_writable(path: Path) -> None:
     """Find out before the server starts whether its store can be written."""
+    with locked(path), contextlib.closing(connect_for_writing(path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """What goes wrong with the file leaves the block as one clear error that names it."""
     try:
-        with locked(path), contextlib.closing(connect_for_writing(path)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-    except (sqlite3.Error, OSError) as e:
-        raise StoreUnavailableError(f"The data folder {path.parent} can't be written: {e}") from None
+        yield
+    except sqlite3.Error as e:
+        raise StoreUnavailableError(f"The store {path} can't be used: {e}") from None
+    except sa.exc.DBAPIError as e:
+        raise StoreUnavailableError(f"The store {path} can't be used: {e.orig}") from None
 
 
-__all__ = ["SqliteStore", "StoreVersionError", "check_writable", "connect_for_writing", "prepare", "read_version"]
+__all__ = [
+    "SqliteStore",
+    "StoreVersionError",
+    "check_writable",
+    "connect_for_writing",
+    "prepare",
+    "read_version",
+    "usable",
+]
