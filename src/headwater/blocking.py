@@ -114,11 +114,14 @@ class Pool:
                 return
             if job is None or job.state is _State.GIVEN_UP:
                 continue  # None only wakes up: whether to go on is decided above
-            result, error = None, None
+            result: Any = None
+            error: BaseException | None = None
             try:
                 job.loop.call_soon_threadsafe(self._started, job)
                 try:
                     result = job.fn(*job.args)
+                except StopIteration as e:
+                    error = RuntimeError(f"StopIteration left the call: {e}")  # a future can't carry it
                 except BaseException as e:  # noqa: BLE001 - handed to the one who waits
                     error = e
                 job.loop.call_soon_threadsafe(self._done, job, result, error)

@@ -283,6 +283,10 @@ def _check(settings: Settings) -> None:
         ("catalogs.timeout", settings.catalogs.timeout),
         ("store.timeout", settings.store.timeout),
         ("server.max-body", settings.server.max_body),
+        ("server.shutdown-timeout", settings.server.shutdown_timeout),
+        ("audit.max-bytes", settings.audit.max_bytes),
+        ("audit.keep", settings.audit.keep),
+        ("cache.bytes", settings.cache.bytes),
     ):
         if value <= 0:
             raise SettingsError(f"{key}: {value} is not allowed; it must be above 0")

@@ -25,7 +25,17 @@ def opened(name: str, folder: Path, properties: dict[str, str]) -> Provider:
     provider.catalog_properties.check_new(properties, strict=True)
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
-    return provider(Context("c", properties, scratch, 30.0, many_processes=False, check_local=lambda *_: None))
+    return provider(
+        Context(
+            "c",
+            properties,
+            scratch,
+            30.0,
+            many_processes=False,
+            check_local=lambda *_: None,
+            check_removable=lambda *_: None,
+        )
+    )
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,32 @@ def test_it_recovers_when_the_backend_does(tmp_path: Path) -> None:
                 time.sleep(0.2)
 
 
+def test_it_can_be_changed_and_dropped_meanwhile(seed: Seed) -> None:
+    """Whoever wants to repair or remove the catalog does not freeze the server."""
+    server, silent = seed.server, f"{seed.catalogs}/silent"
+
+    async def change() -> None:
+        body = {"updates": [{"@type": "updateComment", "newComment": "to be repaired"}]}
+        await asyncio.to_thread(server.ok, "PUT", silent, body)
+        await asyncio.to_thread(server.call, "GET", f"{silent}/schemas")
+        await asyncio.to_thread(server.ok, "DELETE", f"{silent}?force=true")
+
+    async def work() -> None:
+        before = await ask_for(server, "/health", 1)
+        waiting = [asyncio.create_task(ask(server, f"{silent}/schemas")) for _ in range(20)]
+        await asyncio.sleep(0.3)
+        changing = asyncio.create_task(change())
+        health = await ask_for(server, "/health", TIMEOUT)
+        assert max(seconds for _, seconds, _ in health) < TIMEOUT / 2
+        assert middle(health) < FACTOR * middle(before)
+        await changing
+        assert {status for status, _, _ in await asyncio.gather(*waiting)} <= {404, 502, 503, 504}
+        assert (await ask(server, silent))[0] == 404
+        assert (await ask(server, f"{seed.tables}/t"))[0] == 200
+
+    asyncio.run(work())
+
+
 def test_the_server_stops_quickly_all_the_same(seed: Seed) -> None:
     async def work() -> tuple[int, float]:
         tasks = [asyncio.create_task(ask(seed.server, f"{seed.catalogs}/silent/schemas")) for _ in range(20)]

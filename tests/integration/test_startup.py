@@ -21,6 +21,9 @@ PACKAGES = {
 }  # fmt: skip
 """Top-level packages, the standard library's aside, that a start may import. Add one only if every start needs it."""
 
+BROUGHT_ALONG = {"attr", "pygments", "rich"}
+"""What structlog imports by itself wherever it is installed; we import none of them at a start."""
+
 OURS = {
     "access", "blocking", "catalogs.base", "catalogs.registry", "cli", "core", "events", "model", "server", "settings",
     "store", "version",
@@ -32,7 +35,7 @@ NOT_OURS = {"server.rest.openapi", "server.rest.exposition", "store.migrations",
 
 LAZY = (
     "alembic", "boto3", "botocore", "cryptography", "fsspec", "httpx", "prometheus_client", "psycopg", "pyarrow",
-    "pydantic", "pyiceberg", "rich", "yaml",
+    "pydantic", "pyiceberg", "yaml",
 )  # fmt: skip
 """What some operation needs and a start does not: none of these is in PACKAGES by mistake."""
 
@@ -100,9 +103,9 @@ def imported(data: Path) -> Iterator[set[str]]:
 
 
 def foreign(modules: set[str]) -> set[str]:
-    """Top-level packages that come neither from Python nor from us; `_x` is somebody's compiled helper or Python's."""
+    """Top-level packages of others than Python and us; a name like `_x` is the compiled part of another one."""
     packages = {m.partition(".")[0] for m in modules} - sys.stdlib_module_names
-    return {p for p in packages if p not in {"__mp_main__", "headwater"} and not p.startswith("_")}
+    return {p for p in packages if p not in {"headwater", "cython_runtime"} and not p.startswith("_")}
 
 
 def test_an_idle_server_is_small(data: Path) -> None:
@@ -113,12 +116,12 @@ def test_an_idle_server_is_small(data: Path) -> None:
 
 
 def test_a_start_imports_only_what_it_needs(imported: set[str]) -> None:
-    assert foreign(imported) - PACKAGES == set()
+    assert foreign(imported) - PACKAGES - BROUGHT_ALONG == set()
 
 
 @pytest.mark.parametrize("package", LAZY)
 def test_what_is_lazy_stays_lazy(imported: set[str], package: str) -> None:
-    assert package not in PACKAGES
+    assert package not in PACKAGES | BROUGHT_ALONG
     assert package not in imported
 
 

@@ -77,6 +77,8 @@ class Context(msgspec.Struct, frozen=True):
     """Several server processes share this catalog: what lives in one process's memory is not seen by the others."""
     check_local: Callable[[str, str], None]
     """`check_local(field, location)` refuses a local path that lies outside the folders the server may touch."""
+    check_removable: Callable[[str, str], None]
+    """`check_removable(field, location)` refuses a folder that may not be removed with what owns it."""
 
 
 class Provider:
@@ -176,6 +178,10 @@ class SupportsFilesets(Protocol):
 
     def make_folders(self, locations: Sequence[str]) -> None:
         """Make each folder if it is not there."""
+        ...
+
+    def claim_folders(self, locations: Sequence[str]) -> None:
+        """Make each folder; one that is there must be empty, for it will be removed with its fileset."""
         ...
 
     def remove_folders(self, locations: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headwater.catalogs.base import Context, FileInfo, Provider
-from headwater.model.errors import IllegalArgumentError, IllegalNameError
+from headwater.model.errors import ConnectionFailedError, IllegalArgumentError, IllegalNameError
 from headwater.model.nouns import CatalogType
 from headwater.model.properties import Properties, Property
 
@@ -82,11 +82,32 @@ class FilesetProvider(Provider):
             except OSError as e:
                 raise IllegalArgumentError(f"storageLocation: {location!r} can't be made: {e.strerror}") from None
 
+    def claim_folders(self, locations: Sequence[str]) -> None:
+        """Make each folder; what is there already must be an empty folder."""
+        for location in locations:
+            path = self._path(location)
+            if path.is_symlink():
+                raise IllegalArgumentError(f"storageLocation: {location!r} is a link; name the folder itself")
+            if path.is_dir() and any(path.iterdir()):
+                raise IllegalArgumentError(
+                    f"storageLocation: {location!r} is not empty, and what is in the folder of a managed fileset "
+                    "is removed with it; use type external"
+                )
+        self.make_folders(locations)
+
     def remove_folders(self, locations: Sequence[str]) -> None:
         """Remove each folder with all that is in it."""
         for location in locations:
-            with contextlib.suppress(FileNotFoundError):
-                shutil.rmtree(self._path(location))
+            path = self._path(location)
+            try:
+                if path.is_symlink():
+                    path.unlink()  # what it leads to was never ours
+                else:
+                    shutil.rmtree(path)
+            except FileNotFoundError:
+                continue
+            except OSError as e:
+                raise ConnectionFailedError(f"The folder {location!r} can't be removed: {e.strerror}") from None
 
     def remove_empty_folders(self, locations: Sequence[str]) -> None:
         """Remove each folder that is there and empty."""

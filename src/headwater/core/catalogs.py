@@ -95,7 +95,8 @@ def lock_catalog(s: Session, metalake: str, name: str) -> Row:
     return row
 
 
-@verb(CATALOG, "list", privilege="use_catalog", answer=a.IdentifiersAnswer, query=a.DetailsQuery,
+@verb(CATALOG, "list", privilege="use_catalog", answer=a.IdentifiersAnswer,
+      other_answer=a.CatalogsAnswer, query=a.DetailsQuery,
       statuses=(404, 409), cached=True)  # fmt: skip
 async def list_catalogs(lake: Lake, call: Call) -> Result:
     """List a metalake's catalogs; with `details` whole."""

@@ -99,9 +99,10 @@ async def create_fileset(lake: Lake, call: Call) -> Result:
         s.insert(row)
 
     await lake.store.read(check)
-    await empty_trash(lake, call.names[0], catalog)
+    await empty_trash(lake, call.names[0], catalog, wanted=folders)
     # Folders first: a crash in between leaves an empty folder, never a fileset without one.
-    await connector.call(provider.make_folders, folders)
+    managed = row.body.type == FilesetType.MANAGED.value
+    await connector.call(provider.claim_folders if managed else provider.make_folders, folders)
     await lake.store.write(work)
     return Result(a.FilesetAnswer(fileset=show(row)))
 
@@ -122,6 +123,8 @@ def _new_fileset(call: Call, catalog: Row, schema: Row, connector: Connector) ->
     found = locations.of_fileset(path, catalog.body.properties, schema.body.properties, given, properties)
     for key, location in found.items():
         connector.provider.context.check_local(f"storageLocations.{key}", location)
+        if kind is FilesetType.MANAGED:
+            connector.provider.context.check_removable(f"storageLocations.{key}", location)
         _require_below_schema(key, location, catalog, schema)
     properties[locations.DEFAULT_NAME_KEY] = locations.default_name(found, properties)
     content = Body(comment=body.comment, properties=properties, type=kind.value, locations=found)
@@ -219,15 +222,25 @@ def _unshared(row: Row, left: Sequence[str]) -> list[str]:
     ]
 
 
-async def empty_trash(lake: Lake, metalake: str, catalog: Row) -> None:
-    """Remove the folders that dropped filesets of a catalog have left."""
+async def empty_trash(lake: Lake, metalake: str, catalog: Row, wanted: Sequence[str] = ()) -> None:
+    """Remove the folders that dropped filesets of a catalog have left.
+
+    What can't be removed now is tried again with the next fileset and at the next start. It is an error only for who
+    wants that very folder.
+    """
     entries = await lake.store.read(lambda s: s.trash(catalog.id))
     if not entries:
         return
     connector = lake.connectors.get(metalake, catalog)
     provider = connector.supporting(SupportsFilesets, "filesets")  # type: ignore[type-abstract]
     for entry_id, folders in entries:
-        await connector.call(provider.remove_folders, folders)
+        try:
+            await connector.call(provider.remove_folders, folders)
+        except HeadwaterError as e:
+            log.warning("folders of a dropped fileset could not be removed", catalog=catalog.name, reason=e.message)
+            if any(locations.covers(a, b) or locations.covers(b, a) for a in folders for b in wanted):
+                raise
+            continue
         await lake.store.write(lambda s, i=entry_id: s.empty_trash(i))  # type: ignore[misc]
 
 
@@ -247,10 +260,7 @@ async def empty_all_trash(lake: Lake) -> None:
         ]
 
     for metalake, catalog in await lake.store.read(left):
-        try:
-            await empty_trash(lake, metalake, catalog)
-        except HeadwaterError as e:
-            log.warning("folders of dropped filesets could not be removed", catalog=catalog.name, reason=e.message)
+        await empty_trash(lake, metalake, catalog)
 
 
 async def remove_filesets(lake: Lake, metalake: str, catalog: Row, below: int) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from headwater.model.errors import ConflictError
+from headwater.model.errors import BackendLockedError, ConflictError
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ _LONGEST_PAUSE = 0.25
 
 
 async def retrying(act: Callable[[], Awaitable[T]], *, seconds: float = 20.0) -> T:
-    """`act` again and again while it meets ConflictError, with growing random pauses, for at most `seconds`.
+    """`act` again and again while it meets other changes or a lock, with growing random pauses, for at most `seconds`.
 
     `act` must read the object afresh each time, so that a change that does not conflict is simply applied on top.
     """
@@ -25,7 +25,7 @@ async def retrying(act: Callable[[], Awaitable[T]], *, seconds: float = 20.0) ->
     while True:
         try:
             return await act()
-        except ConflictError:
+        except (ConflictError, BackendLockedError):
             if time.monotonic() + pause > end:
                 raise
             await asyncio.sleep(pause * (0.5 + random.random()))

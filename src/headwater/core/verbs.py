@@ -96,6 +96,8 @@ class Verb(msgspec.Struct, frozen=True, eq=False):
     """The verb is about what lies in the parent, not about one object."""
     by_full_name: bool
     """The path names the object by type and full name."""
+    other_answer: type[Answer] | None
+    """What it answers when asked for details."""
     cached: bool = False
     """The answer may be kept as long as the store's token (and the backend's) stay the same."""
 
@@ -133,6 +135,7 @@ def verb(
     body_required: bool = True,
     query: type[Any] = NoQuery,
     statuses: tuple[int, ...] = (),
+    other_answer: type[Answer] | None = None,
     cached: bool = False,
 ) -> Callable[[F], F]:
     """Declare the decorated function as a verb."""
@@ -156,6 +159,7 @@ def verb(
             statuses=statuses,
             act=act,
             on_collection="{" + noun.name + "}" not in path and "{fullName}" not in path,
+            other_answer=other_answer,
             by_full_name="{fullName}" in path,
             cached=cached,
         )

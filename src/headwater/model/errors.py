@@ -21,6 +21,7 @@ HeadwaterError
 ├── BodyTooLargeError                 413
 ├── ConnectionFailedError             502  the outside catalog can't be reached
 ├── BackendBusyError                  503  too many requests wait for this catalog
+│   └── BackendLockedError            503  somebody else holds it locked
 ├── StoreUnavailableError             503  Headwater's own store can't be reached or written
 ├── BackendTimeoutError               504  the outside catalog did not answer in time
 └── InternalError                     500  a defect of ours
@@ -260,6 +261,10 @@ class BackendBusyError(HeadwaterError):
 
     code, status, type = 1007, 503, "BackendBusyException"
     retry_after = 2
+
+
+class BackendLockedError(BackendBusyError):
+    """The outside catalog is locked by somebody else for now."""
 
 
 class StoreUnavailableError(HeadwaterError):

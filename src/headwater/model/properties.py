@@ -12,6 +12,10 @@ from headwater.model.wire import Wire, always
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
+_SECRET = re.compile(r"(password|passwd|secret|token|private-?key|secret-access-key|credential)s?$")
+"""Ends of keys that nobody declared and that hold a secret all the same."""
+
+
 class Kind(enum.Enum):
     """What a property's text must look like."""
 
@@ -55,7 +59,7 @@ class Property(Wire):
 DRIVER_PREFIX = "gravitino.bypass."
 """Keys meant for the library that the server itself talks to the backend with."""
 
-ENGINE_PREFIXES = (DRIVER_PREFIX, "spark.bypass.", "trino.bypass.", "flink.bypass.", "hadoop.bypass.")
+ENGINE_PREFIXES = ("spark.bypass.", "trino.bypass.", "flink.bypass.", "hadoop.bypass.")
 """Keys meant for an engine or a driver: served as they are, without a warning."""
 
 
@@ -124,12 +128,17 @@ class Properties:
             near = self._near(key) if strict else None
             if near is not None:
                 raise IllegalArgumentError(f"properties.{key}: unknown property; did you mean {near!r}?")
-            out.append(f"properties.{key}: not a declared property; it is kept and served as it is")
+            how = "kept as a secret and not served" if self._is_hidden(key) else "kept and served as it is"
+            out.append(f"properties.{key}: not a declared property; it is {how}")
         return out
 
     def hidden(self, given: Mapping[str, str]) -> dict[str, str]:
-        """The part of `given` that may never be shown."""
-        return {k: v for k, v in given.items() if (p := self.get(k)) is not None and p.hidden}
+        """The part of `given` that may never be shown: what is declared so, and what calls itself a secret."""
+        return {k: v for k, v in given.items() if self._is_hidden(k)}
+
+    def _is_hidden(self, key: str) -> bool:
+        declared = self.get(key)
+        return _SECRET.search(key.lower()) is not None if declared is None else declared.hidden
 
     def _check_settable(self, key: str, value: str) -> None:
         if not key.strip():

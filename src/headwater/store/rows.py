@@ -84,4 +84,4 @@ class Kept(msgspec.Struct, frozen=True):
     @property
     def audit(self) -> Audit:
         """Who made it and who changed it last."""
-        return Audit(self.creator, self.created, self.modifier, self.modified)
+        return Audit(self.creator or None, self.created or None, self.modifier, self.modified)

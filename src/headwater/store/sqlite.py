@@ -251,12 +251,17 @@ def check_writable(path: Path) -> None:
     """Find out before the server starts whether its store can be written."""
     with locked(path), contextlib.closing(connect_for_writing(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
+        # A file that may only be read lets a transaction begin, but not write.
+        connection.execute("UPDATE objects SET version = version WHERE id = 0")
         connection.execute("ROLLBACK")
 
 
 @contextlib.contextmanager
 def usable(path: Path) -> Iterator[None]:
     """What goes wrong with the file leaves the block as one clear error that names it."""
+    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        # Not even opened: SQLite would put files beside it that bear the same permissions and stay.
+        raise StoreUnavailableError(f"The store {path} can't be used: permission denied")
     try:
         yield
     except sqlite3.Error as e:

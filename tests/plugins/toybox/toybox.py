@@ -173,12 +173,8 @@ class ToyboxProvider(Provider):
             case c.RenameTable():
                 table.name = change.new_name
                 return tuple(change.new_schema_name.split(":")) if change.new_schema_name else schema
-            case c.UpdateComment():
-                table.comment = change.new_comment
-            case c.SetTableProperty():
-                table.properties[change.property] = change.value
-            case c.RemoveProperty():
-                table.properties.pop(change.property, None)
+            case c.UpdateComment() | c.SetTableProperty() | c.RemoveProperty():
+                self._describe(table, change)
             case c.AddColumn():
                 if change.field_name[0] in names:
                     raise IllegalArgumentError(f"There is a column {change.field_name[0]!r} already")
@@ -196,6 +192,15 @@ class ToyboxProvider(Provider):
             case _:
                 raise UnsupportedOperationError(f"Toys can't do {type(change).__name__}")
         return schema
+
+    def _describe(self, table: Table, change: c.TableChange) -> None:
+        match change:
+            case c.UpdateComment():
+                table.comment = change.new_comment
+            case c.SetTableProperty():
+                table.properties[change.property] = change.value
+            case c.RemoveProperty():
+                table.properties.pop(change.property, None)
 
     def drop_table(self, schema: SchemaName, name: str, purge: bool) -> bool:
         with self._box.lock:

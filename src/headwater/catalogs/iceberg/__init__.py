@@ -13,11 +13,12 @@ from headwater.catalogs.base import Context, Found, NewTable, Page, Provider, Sc
 from headwater.catalogs.iceberg import layout, metadata, types
 from headwater.catalogs.iceberg.backends import Backend
 from headwater.catalogs.iceberg.changes import Changer
-from headwater.catalogs.iceberg.database import ChangeToken, Questions
+from headwater.catalogs.iceberg.database import ChangeToken, Questions, file_identity
 from headwater.catalogs.iceberg.errors import translated
 from headwater.catalogs.iceberg.properties import CATALOG, SCHEMA, TABLE
 from headwater.model import changes as c
 from headwater.model.errors import (
+    ConflictError,
     ConnectionFailedError,
     HeadwaterError,
     IllegalArgumentError,
@@ -25,6 +26,8 @@ from headwater.model.errors import (
     NoSuchSchemaError,
     NoSuchTableError,
     SchemaAlreadyExistsError,
+    TableAlreadyExistsError,
+    UnsupportedOperationError,
 )
 from headwater.model.names import join_schema
 from headwater.model.nouns import CatalogType, Schema
@@ -54,6 +57,7 @@ class IcebergProvider(Provider):
         self._opening = threading.Lock()
         self._catalog: SqlCatalog | None = None
         self._asking: Questions | None = None
+        self._file: Hashable = None
         self._token = ChangeToken(self._backend.file) if self._backend.file else None
 
     # --- connection ------------------------------------------------------------------------------------------------
@@ -70,8 +74,8 @@ class IcebergProvider(Provider):
         """Let go of the database."""
         if self._token is not None:
             self._token.close()
-        with self._opening:
-            catalog, self._catalog, self._asking = self._catalog, None, None
+        # No lock: a thread that hangs in opening the database may hold it for long, and this may not wait.
+        catalog, self._catalog, self._asking = self._catalog, None, None
         if catalog is not None:
             catalog.engine.dispose()
 
@@ -81,10 +85,23 @@ class IcebergProvider(Provider):
 
     def _open(self) -> SqlCatalog:
         with self._opening:
+            self._check_file()
             if self._catalog is None:
                 self._catalog = self._backend.open()
                 self._asking = Questions(self._catalog)
+                self._file = file_identity(self._backend.file) if self._backend.file else None
             return self._catalog
+
+    def _check_file(self) -> None:
+        """Notice that the database file was replaced or taken away: what is open is no longer what others see."""
+        if self._catalog is None or self._backend.file is None:
+            return
+        found = file_identity(self._backend.file)
+        if found is None:
+            raise ConnectionFailedError(f"The catalog's database {self._backend.file} is gone")
+        if found != self._file:
+            self._catalog.engine.dispose()
+            self._catalog = self._asking = None
 
     def _ask(self) -> Questions:
         catalog = self._open()
@@ -125,6 +142,8 @@ class IcebergProvider(Provider):
             if len(schema) > 1 and not catalog.namespace_exists(schema[:-1]):
                 raise self._no_such_schema(schema[:-1])
             _refuse_dots(schema)
+            if catalog.namespace_exists(schema):
+                raise SchemaAlreadyExistsError(f"Schema {self.context.name}.{join_schema(schema)} already exists")
             try:
                 catalog.create_namespace(schema, values)
             except Exception as e:
@@ -157,6 +176,9 @@ class IcebergProvider(Provider):
             catalog = self._open()
             if not catalog.namespace_exists(schema):
                 return False
+            if views := self._ask().views(".".join(schema)):
+                found = f"it has views, which are not served here: {', '.join(views)}"
+                raise NonEmptySchemaError(f"Schema {join_schema(schema)} is not empty: {found}")
             below, tables = catalog.list_namespaces(schema), catalog.list_tables(schema)
             if (below or tables) and not cascade:
                 raise NonEmptySchemaError(
@@ -182,15 +204,38 @@ class IcebergProvider(Provider):
 
     def load_table(self, schema: SchemaName, name: str) -> Found[Table]:
         """The pointer, then the file that it points to."""
+        location = self._pointer(schema, name)
+        while True:
+            try:
+                return self._read_table(schema, name, location)
+            except ConnectionFailedError:
+                # The table may have moved on, or been purged, between the two steps.
+                before, location = location, self._pointer(schema, name)
+                if location == before:
+                    raise
+
+    def _pointer(self, schema: SchemaName, name: str) -> str:
         with translated():
             location = self._ask().pointer(".".join(schema), name)
             if location is None:
                 if not self._open().namespace_exists(schema):
                     raise self._no_such_schema(schema)
                 raise self._no_such_table(schema, name)
-            return metadata.to_table(name, metadata.decode(self._read(location)))
+            return location
+
+    def _read_table(self, schema: SchemaName, name: str, location: str) -> Found[Table]:
+        try:
+            with translated():
+                return metadata.to_table(name, metadata.decode(self._read(location)))
+        except (ConnectionFailedError, IllegalArgumentError, RecursionError, LookupError, AttributeError) as e:
+            reason = e.message if isinstance(e, HeadwaterError) else "it is not the metadata of a table"
+            table = f"{self.context.name}.{join_schema(schema)}.{name}"
+            raise ConnectionFailedError(
+                f"Table {table}: its metadata file {location} can't be read: {reason}"
+            ) from None
 
     def _read(self, location: str) -> bytes:
+        self.context.check_local("metadata location", location)
         if location.startswith(("file:///", "/")):
             return Path(location.removeprefix("file://")).read_bytes()
         from pyiceberg.io import load_file_io
@@ -201,10 +246,19 @@ class IcebergProvider(Provider):
     def create_table(self, schema: SchemaName, table: NewTable) -> Found[Table]:
         """Metadata file first, then the row that makes it a table."""
         _refuse_unknown_features(table)
+        try:
+            self._create(schema, table)
+            return self.load_table(schema, table.name)
+        except NoSuchTableError as e:
+            raise ConflictError(f"{e.message} any more: it was dropped at the moment it was made") from None
+
+    def _create(self, schema: SchemaName, table: NewTable) -> None:
         with translated():
             catalog = self._open()
             if not catalog.namespace_exists(schema):
                 raise self._no_such_schema(schema)
+            if table.name in self._ask().views(".".join(schema)):
+                raise TableAlreadyExistsError(f"There is a view {table.name} in schema {join_schema(schema)} already")
             iceberg_schema, notes = _iceberg_schema(table)
             catalog.create_table(
                 (*schema, table.name),
@@ -214,7 +268,6 @@ class IcebergProvider(Provider):
                 sort_order=_sort_order(table, iceberg_schema),
                 properties=self._stored_properties(table, notes),
             )
-        return self.load_table(schema, table.name)
 
     def _new_location(self, schema: SchemaName, table: NewTable) -> str:
         """The table's own location; else the schema's and the name; else the catalog's warehouse."""
@@ -260,11 +313,14 @@ class IcebergProvider(Provider):
         return self.load_table(schema, name)
 
     def _load(self, schema: SchemaName, name: str) -> Any:
-        if not self._open().namespace_exists(schema):
-            raise self._no_such_schema(schema)
-        if self._ask().pointer(".".join(schema), name) is None:
-            raise self._no_such_table(schema, name)
-        return self._open().load_table((*schema, name))
+        """pyiceberg's table, for changes; what can't be read at all is told by the same words as in a load."""
+        self.load_table(schema, name)
+        try:
+            return self._open().load_table((*schema, name))
+        except ValueError as e:
+            reason = str(e).strip().split("\n")[0]
+            table = f"{self.context.name}.{join_schema(schema)}.{name}"
+            raise UnsupportedOperationError(f"Table {table} can be read but not changed here: {reason}") from None
 
     def _rename(self, schema: SchemaName, name: str, change: c.RenameTable) -> Found[Table]:
         target = tuple(change.new_schema_name.split(":")) if change.new_schema_name else schema
@@ -278,15 +334,16 @@ class IcebergProvider(Provider):
     def drop_table(self, schema: SchemaName, name: str, purge: bool) -> bool:
         """The row; with `purge` also data and metadata files."""
         with translated():
+            if self._ask().pointer(".".join(schema), name) is None:
+                return False
+            if not purge:
+                self._open().drop_table((*schema, name))
+                return True
             try:
-                if purge:
-                    self._open().purge_table((*schema, name))
-                else:
-                    self._open().drop_table((*schema, name))
-            except Exception as e:
-                if type(e).__name__ == "NoSuchTableError":
-                    return False
-                raise
+                self._load(schema, name)
+            except HeadwaterError as e:
+                raise type(e)(f"{e.message}; it can be dropped without purge") from None
+            self._open().purge_table((*schema, name))
         return True
 
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from headwater.catalogs.base import Context
 from headwater.catalogs.iceberg import database
 from headwater.model.errors import ConnectionFailedError, IllegalArgumentError
+from headwater.model.properties import DRIVER_PREFIX
 
 if TYPE_CHECKING:
     from pyiceberg.catalog.sql import SqlCatalog
@@ -22,7 +23,6 @@ _S3 = {
     "s3-secret-access-key": "s3.secret-access-key",
 }
 _SCHEMES = ("/", "file:/", "s3://", "s3a://")
-_BYPASS = "gravitino.bypass."
 
 
 class Backend:
@@ -79,10 +79,11 @@ class Backend:
             raise IllegalArgumentError(
                 f"{field}: {location!r} is not allowed; allowed are an absolute path, file:/path and s3://bucket/path"
             )
+        if location.startswith(("file:///", "/")) or (location.startswith("file:/") and location[6:7] != "/"):
+            path = "/" + location.removeprefix("file:").strip("/")
+            location = f"file://{path}"
         self.context.check_local(field, location)
-        if location.startswith("file:"):
-            return "file:///" + location.removeprefix("file:").lstrip("/").rstrip("/")
-        return f"file://{location.rstrip('/')}" if location.startswith("/") else location.rstrip("/")
+        return location.rstrip("/")
 
     def _warehouse(self) -> str | None:
         given = self.context.properties.get("warehouse")
@@ -97,7 +98,7 @@ class Backend:
     def _properties(self) -> dict[str, str]:
         given = self.context.properties
         mapped = {ours: given[key] for key, ours in _S3.items() if key in given}
-        mapped |= {k.removeprefix(_BYPASS): v for k, v in given.items() if k.startswith(_BYPASS)}
+        mapped |= {k.removeprefix(DRIVER_PREFIX): v for k, v in given.items() if k.startswith(f"{DRIVER_PREFIX}s3.")}
         mapped["uri"] = self._url.render_as_string(hide_password=False)
         mapped["pool_pre_ping"] = "true"
         mapped["init_catalog_tables"] = given.get("jdbc-initialize", "true")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.catalogs.iceberg import layout, types
 from headwater.catalogs.iceberg.metadata import MODE
 from headwater.catalogs.iceberg.properties import TABLE, TYPE_NOTE
+from headwater.catalogs.iceberg.specs import respec
 from headwater.model import changes as c
 from headwater.model import types as t
 from headwater.model.errors import IllegalArgumentError, UnsupportedOperationError
@@ -68,13 +69,14 @@ class Changer:
         match update:
             case c.UpdateComment():
                 if update.new_comment is None:
-                    tx.remove_properties("comment")
+                    if "comment" in tx.table_metadata.properties:
+                        tx.remove_properties("comment")
                 else:
                     tx.set_properties({"comment": update.new_comment})
             case c.SetTableProperty():
                 declared = TABLE.get(update.property)
                 is_folder = declared is not None and declared.kind is Kind.LOCATION
-                value = self._normalised(f"{where}.value", update.value) if is_folder else update.value
+                value = self._normalised(f"{where} ({update.property})", update.value) if is_folder else update.value
                 tx.set_properties({update.property: value})
             case c.RemoveProperty():
                 if update.property in tx.table_metadata.properties:
@@ -137,20 +139,13 @@ class Changer:
         if len(path) > 1:
             self._flush()
             self._find(where, path[:-1])
-        self._refuse_existing(where, path)
+        self._settle(where, path, u.position)
         update = self._schema(path)
+        self._refuse_taken(where, path, "fieldName")
         update.add_column(path, _iceberg_type(u.type, where), doc=u.comment, required=False)
         if u.position is not None:
             self._place(where, update, path, u.position)
         self._note(path, u.type)
-
-    def _refuse_existing(self, where: str, path: tuple[str, ...]) -> None:
-        current = self._transaction.table_metadata.schema()
-        names = {n.lower() for n in current.column_names}
-        pending = {p for p in self._touched if self._pending is not None}
-        name = ".".join(path).lower()
-        if name in names and name not in pending:
-            raise IllegalArgumentError(f"{where}.fieldName: there is a column {'.'.join(path)!r} already")
 
     def rename(self, where: str, u: c.RenameColumn) -> None:
         """A new name; the field keeps its id, so data written before stays readable."""
@@ -159,13 +154,13 @@ class Changer:
         update = self._schema(old, new)
         self._find(where, old, "oldFieldName")
         if ".".join(new).lower() != ".".join(old).lower():
-            self._refuse_taken(where, new)
+            self._refuse_taken(where, new, "newFieldName")
         update.rename_column(old, u.new_field_name)
 
-    def _refuse_taken(self, where: str, path: tuple[str, ...]) -> None:
+    def _refuse_taken(self, where: str, path: tuple[str, ...], field: str) -> None:
         names = {n.lower() for n in self._transaction.table_metadata.schema().column_names}
         if ".".join(path).lower() in names:
-            raise IllegalArgumentError(f"{where}.newFieldName: there is a column {'.'.join(path)!r} already")
+            raise IllegalArgumentError(f"{where}.{field}: there is a column {'.'.join(path)!r} already")
 
     def retype(self, where: str, u: c.UpdateColumnType) -> None:
         """A wider type."""
@@ -194,9 +189,18 @@ class Changer:
     def move(self, where: str, u: c.UpdateColumnPosition) -> None:
         """Another place."""
         path = tuple(u.field_name)
+        self._settle(where, path, u.new_position)
         update = self._schema(path)
         self._find(where, path)
         self._place(where, update, path, u.new_position)
+
+    def _settle(self, where: str, path: tuple[str, ...], position: c.ColumnPosition | None) -> None:
+        """Make pending changes of the neighbour that a column is to stand after, so that it is found as it is then."""
+        wanted = position.json() if position is not None else None
+        if isinstance(wanted, dict) and wanted["after"] == path[-1]:
+            raise IllegalArgumentError(f"{where}.position: can't move {path[-1]} after itself")
+        if isinstance(wanted, dict) and ".".join((*path[:-1], wanted["after"])).lower() in self._touched:
+            self._flush()
 
     def _place(self, where: str, update: UpdateSchema, path: tuple[str, ...], position: c.ColumnPosition) -> None:
         wanted = position.json()
@@ -204,8 +208,7 @@ class Changer:
             update.move_first(path)
         elif isinstance(wanted, dict):
             other = (*path[:-1], wanted["after"])
-            if ".".join(other).lower() not in self._touched:
-                self._find(where, other, "position.after")
+            self._find(where, other, "position.after")
             update.move_after(path, other)
 
     def delete(self, where: str, u: c.DeleteColumn) -> None:
@@ -246,20 +249,15 @@ class Changer:
 
     def _repartition(self, where: str, u: c.ReplacePartitioning) -> None:
         """Another partition spec; data written before keeps its own."""
-        metadata = self._transaction.table_metadata
-        schema = metadata.schema()
-        wanted = [layout.partition_term(f"{where}.partitioning[{i}]", p) for i, p in enumerate(u.partitioning)]
-        for i, term in enumerate(wanted):
+        terms = []
+        for i, partition in enumerate(u.partitioning):
             place = f"{where}.partitioning[{i}]"
-            layout.checked_transform(place, term, self._find(place, term.column.split(".")).field_type)
-        current = {(schema.find_column_name(f.source_id), str(f.transform)): f.name for f in metadata.spec().fields}
-        with self._transaction.update_spec() as spec:
-            for key, name in current.items():
-                if key not in {(w.column, w.transform) for w in wanted}:
-                    spec.remove_field(name)
-            for term in wanted:
-                if (term.column, term.transform) not in current:
-                    spec.add_field(term.column, term.transform, term.name)
+            term = layout.partition_term(place, partition)
+            source = self._find(place, term.column.split("."))
+            terms.append((source.field_id, layout.checked_transform(place, term, source.field_type), term))
+        if self._transaction.table_metadata.format_version == 1:
+            raise UnsupportedOperationError(f"{where}: a table of format version 1 can't change its partitioning here")
+        respec(self._transaction, terms)
 
     def _reorder(self, where: str, u: c.ReplaceSortOrders) -> None:
         """Another sort order for data written from now on."""

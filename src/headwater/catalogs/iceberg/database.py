@@ -49,6 +49,8 @@ def _sqlite(context: Context, url: sa.URL) -> sa.URL:
     if not url.database.startswith("/"):
         raise IllegalArgumentError("properties.uri: the path must be absolute, as in sqlite:////absolute/path")
     context.check_local("properties.uri", url.database)
+    if "?" in str(url) or "#" in url.database:
+        raise IllegalArgumentError("properties.uri: only a path may follow sqlite://")
     return sa.URL.create("sqlite", database=url.database)
 
 
@@ -68,10 +70,24 @@ def _postgres(context: Context, url: sa.URL) -> sa.URL:
 
 
 def prepare_sqlite(path: Path) -> None:
-    """Make the file in write-ahead mode: readers and writers don't stand in each other's way."""
+    """Make the file in write-ahead mode, so that readers and writers don't stand in each other's way.
+
+    A file that is there already is somebody else's: it keeps its mode.
+    """
+    if path.exists():
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(sqlite3.connect(path, timeout=10)) as connection:
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
+
+
+def file_identity(path: Path) -> Hashable:
+    """Tells a file from another one that was put in its place; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
 
 
 class ChangeToken:
@@ -81,6 +97,7 @@ class ChangeToken:
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._opened = 0
+        self._file: Hashable = None
         self._this_turn = OncePerTurn(self._read)
 
     def read(self) -> Hashable | None:
@@ -89,10 +106,13 @@ class ChangeToken:
 
     def _read(self) -> Hashable | None:
         try:
+            if file_identity(self._path) != self._file:
+                self.close()  # another file lies there now
             if self._connection is None:
                 uri = f"{self._path.as_uri()}?mode=ro"
                 self._connection = sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)
                 self._opened += 1
+                self._file = file_identity(self._path)
             return (self._opened, self._connection.execute("PRAGMA data_version").fetchall()[0][0])
         except sqlite3.Error:
             self.close()
@@ -136,6 +156,14 @@ class Questions:
         where = (t.catalog_name == self._name) & (t.table_namespace == namespace) & (t.table_name == name)
         rows = self._rows(self._only_tables(sa.select(t.metadata_location).where(where)))
         return rows[0][0] if rows else None
+
+    def views(self, namespace: str) -> list[str]:
+        """The views that other tools keep in a namespace: they are not served here, but they are there."""
+        if not self._kinds:
+            return []
+        t = self._tables.c
+        where = (t.catalog_name == self._name) & (t.table_namespace == namespace) & (t.iceberg_type == "VIEW")
+        return [r[0] for r in self._rows(sa.select(t.table_name).where(where).order_by(t.table_name))]
 
     def table_names(self, namespace: str, page: Page) -> list[str]:
         """The wanted part of a namespace's tables."""

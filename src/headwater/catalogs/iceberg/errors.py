@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Iterator
 
 from headwater.model.errors import (
+    BackendLockedError,
     ConflictError,
     ConnectionFailedError,
     HeadwaterError,
@@ -47,9 +49,9 @@ def _translate(error: Exception) -> Exception:
     for theirs, ours in known.items():
         if isinstance(error, theirs):
             return ours(_text(error))
-    if isinstance(error, sql.OperationalError | sql.InterfaceError | sql.TimeoutError):
+    if isinstance(error, sql.DBAPIError | sql.TimeoutError | sqlite3.Error):
         if "locked" in str(error):
-            return ConflictError("The catalog's database is locked by others")
+            return BackendLockedError("The catalog's database is locked by others")
         return ConnectionFailedError(f"The catalog's database can't be used: {_text(error)}")
     if isinstance(error, OSError):
         return ConnectionFailedError(f"The table's files can't be used: {error.strerror or error}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,9 @@ from headwater.model.nouns import Audit
 from headwater.model.types import Integer
 
 MODE = "write.distribution-mode"
+
+Path = tuple[str, ...]
+Names = Mapping[int, Path]
 
 
 class _Kebab(msgspec.Struct, rename="kebab"):
@@ -82,7 +85,7 @@ decode: Callable[[bytes], Metadata] = msgspec.json.Decoder(Metadata).decode
 def to_table(name: str, metadata: Metadata) -> Found[m.Table]:
     """The table as it is served, and its identity."""
     schema = _current_schema(metadata)
-    names = {f["id"]: f["name"] for f in schema.fields}
+    names = dict(_paths(schema.fields, ()))
     notes = metadata.properties
     partitioning = [p for f in _current_spec(metadata) if (p := _partition(f, names)) is not None]
     orders = _current_order(metadata)
@@ -97,6 +100,29 @@ def to_table(name: str, metadata: Metadata) -> Found[m.Table]:
         partitioning=partitioning,
     )
     return Found(table, metadata.table_uuid)
+
+
+def _paths(fields: Sequence[dict[str, Any]], above: Path) -> Iterator[tuple[int, Path]]:
+    """The path of every field, by id."""
+    for field in fields:
+        path = (*above, field["name"])
+        yield field["id"], path
+        yield from _inside(field["type"], path)
+
+
+def _inside(raw: Any, path: Path) -> Iterator[tuple[int, Path]]:
+    if not isinstance(raw, dict):
+        return
+    if raw.get("type") == "struct":
+        yield from _paths(raw["fields"], path)
+    for part in ("element", "key", "value"):
+        if part in raw:
+            yield raw[f"{part}-id"], (*path, part)
+            yield from _inside(raw[part], (*path, part))
+
+
+def _path(source: int, names: Names) -> list[str]:
+    return list(names.get(source, (f"field-{source}",)))
 
 
 def _current_schema(metadata: Metadata) -> _Schema:
@@ -128,9 +154,9 @@ _TIMES: dict[str, type[m.Year | m.Month | m.Day | m.Hour]] = {
 }
 
 
-def _partition(field: _Field, names: dict[int, str]) -> m.Partitioning | None:
+def _partition(field: _Field, names: Names) -> m.Partitioning | None:
     """One partition field; None for one that was dropped from a version 1 table and left as void."""
-    path = [names.get(field.source, f"field-{field.source}")]
+    path = _path(field.source, names)
     if field.transform == "void":
         return None
     if field.transform == "identity":
@@ -144,8 +170,8 @@ def _partition(field: _Field, names: dict[int, str]) -> m.Partitioning | None:
     return m.FunctionTransform(field.transform, [FieldReference(path)])
 
 
-def _term(field: _Field, names: dict[int, str]) -> Expression:
-    reference = FieldReference([names.get(field.source, f"field-{field.source}")])
+def _term(field: _Field, names: Names) -> Expression:
+    reference = FieldReference(_path(field.source, names))
     if field.transform == "identity":
         return reference
     if match := _ARGUMENT.fullmatch(field.transform):
@@ -153,7 +179,7 @@ def _term(field: _Field, names: dict[int, str]) -> Expression:
     return FunctionExpression(field.transform, [reference])
 
 
-def _sort_order(field: _Field, names: dict[int, str]) -> m.SortOrder:
+def _sort_order(field: _Field, names: Names) -> m.SortOrder:
     nulls = m.NullOrdering.NULLS_FIRST if field.null_order == "nulls-first" else m.NullOrdering.NULLS_LAST
     direction = m.SortDirection.ASC if field.direction == "asc" else m.SortDirection.DESC
     return m.SortOrder(sort_term=_term(field, names), direction=direction, null_ordering=nulls)
@@ -170,7 +196,7 @@ def _distribution(
     return m.Distribution(strategy=strategies[mode], number=0, func_args=[])
 
 
-def _properties(metadata: Metadata, schema: _Schema, orders: Sequence[_Field], names: dict[int, str]) -> dict[str, str]:
+def _properties(metadata: Metadata, schema: _Schema, orders: Sequence[_Field], names: Names) -> dict[str, str]:
     """The table's own properties, and what Iceberg keeps elsewhere under the keys that are known for it."""
     shown = {k: v for k, v in metadata.properties.items() if (p := TABLE.get(k)) is None or not p.hidden}
     data_format = metadata.properties.get("write.format.default", "parquet")
@@ -185,15 +211,15 @@ def _properties(metadata: Metadata, schema: _Schema, orders: Sequence[_Field], n
     if orders:
         mapped["sort-order"] = ", ".join(_order_text(f, names) for f in orders)
     if schema.identifier_field_ids:
-        mapped["identifier-fields"] = f"[{','.join(names.get(i, str(i)) for i in schema.identifier_field_ids)}]"
+        mapped["identifier-fields"] = f"[{','.join('.'.join(_path(i, names)) for i in schema.identifier_field_ids)}]"
     for key, value in mapped.items():
         # A parameter of the table's own wins over ours of the same name.
         shown[f"storage-{key}" if key in shown else key] = value
     return shown
 
 
-def _order_text(field: _Field, names: dict[int, str]) -> str:
-    column = names.get(field.source, str(field.source))
+def _order_text(field: _Field, names: Names) -> str:
+    column = ".".join(_path(field.source, names))
     term = column if field.transform == "identity" else f"{field.transform}({column})"
     return f"{term} {field.direction.upper()} {field.null_order.replace('-', ' ').upper()}"
 

@@ -61,7 +61,13 @@ CATALOG = Properties(
             Property(name=f"{DRIVER_PREFIX}{key}", description="Names code; not settable here.", reserved=True)
             for key in CODE
         ),
-        Property(name=f"{DRIVER_PREFIX}*", description="Handed to pyiceberg without the prefix."),
+        *(
+            Property(
+                name=f"{DRIVER_PREFIX}s3.{key}", description="Handed to pyiceberg without the prefix.", hidden=True
+            )
+            for key in ("access-key-id", "secret-access-key", "session-token")
+        ),
+        Property(name=f"{DRIVER_PREFIX}s3.*", description="Handed to pyiceberg without the prefix."),
     ]
 )
 

@@ -6,6 +6,7 @@ the declared type; it counts as long as the field is a string.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -51,7 +52,7 @@ def read(raw: Any, field_id: int, notes: Notes) -> t.Type:
     if kind == "map":
         key, value = read(raw["key"], raw["key-id"], notes), read(raw["value"], raw["value-id"], notes)
         return t.Map(key, value, not raw["value-required"])
-    return t.External(str(raw))
+    return t.External(json.dumps(raw))
 
 
 def read_field(raw: Mapping[str, Any], notes: Notes) -> t.StructField:

@@ -40,8 +40,8 @@ _TEXTS = {
 def document(lake: Lake, verbs: Iterable[Verb], system: Iterable[SystemRoute]) -> dict[str, Any]:
     """The whole document."""
     verbs = list(verbs)
-    types = {t for v in verbs for t in (v.body, v.answer) if t is not NoBody} | {ErrorBody}
-    ordered = sorted(types, key=lambda t: t.__name__)
+    types = {t for v in verbs for t in (v.body, v.answer, v.other_answer) if t not in (NoBody, None)} | {ErrorBody}
+    ordered: list[type] = sorted((t for t in types if t is not None), key=lambda t: t.__name__)
     references, components = msgspec.json.schema_components(
         ordered, schema_hook=schema_hook, ref_template="#/components/schemas/{name}"
     )
@@ -104,6 +104,8 @@ def _responses(verb: Verb, schemas: dict[type, Any]) -> dict[str, Any]:
         statuses |= {*_BACKEND}
     error = {JSON: {"schema": schemas[ErrorBody]}}
     answer: dict[str, Any] = schemas[verb.answer]
+    if verb.other_answer is not None:
+        answer = {"anyOf": [answer, schemas[verb.other_answer]]}
     if verb.action.startswith("test"):
         answer = {"anyOf": [answer, schemas[ErrorBody]]}
     responses: dict[str, Any] = {"200": {"description": "Done", "content": {JSON: {"schema": answer}}}}
