@@ -50,6 +50,7 @@ class ServerSettings(_Section, frozen=True):
     root_path: str = ""
     forwarded_allow_ips: str = "127.0.0.1"
     max_body: int = 16 * 1024 * 1024
+    body_timeout: float = 30.0
     shutdown_timeout: int = 10
     log_format: str = "text"
 
@@ -283,6 +284,7 @@ def _check(settings: Settings) -> None:
         ("catalogs.timeout", settings.catalogs.timeout),
         ("store.timeout", settings.store.timeout),
         ("server.max-body", settings.server.max_body),
+        ("server.body-timeout", settings.server.body_timeout),
         ("server.shutdown-timeout", settings.server.shutdown_timeout),
         ("audit.max-bytes", settings.audit.max_bytes),
         ("audit.keep", settings.audit.keep),

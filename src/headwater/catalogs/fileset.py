@@ -86,8 +86,9 @@ class FilesetProvider(Provider):
         """Make each folder; what is there already must be an empty folder."""
         for location in locations:
             path = self._path(location)
-            if path.is_symlink():
-                raise IllegalArgumentError(f"storageLocation: {location!r} is a link; name the folder itself")
+            if (real := path.resolve()) != path:
+                # Only under one name can folders that are shared be told from those that are not.
+                raise IllegalArgumentError(f"storageLocation: {location!r} leads through a link; name {str(real)!r}")
             if path.is_dir() and any(path.iterdir()):
                 raise IllegalArgumentError(
                     f"storageLocation: {location!r} is not empty, and what is in the folder of a managed fileset "

@@ -30,15 +30,19 @@ def updates(changes: Sequence[Change | Json]) -> dict[str, Any]:
     return {"updates": list(changes)}
 
 
-def in_schema(ident: NameIdentifier) -> tuple[str, str]:
-    """The schema and the object that an identifier inside a catalog names."""
+def in_schema(ident: NameIdentifier | str) -> tuple[str, str]:
+    """The schema and the object that an identifier inside a catalog (or `schema.name`) names."""
+    if isinstance(ident, str):
+        ident = NameIdentifier.of(*ident.split("."))
     if len(ident.namespace) != 1:
         raise IllegalArgumentError(f"{ident}: a name inside a catalog is NameIdentifier.of(schema, name)")
     return ident.namespace[0], ident.name
 
 
-def one_schema(namespace: Namespace) -> str:
-    """The schema that a namespace inside a catalog names."""
+def one_schema(namespace: Namespace | str) -> str:
+    """The schema that a namespace inside a catalog (or its name) names."""
+    if isinstance(namespace, str):
+        return namespace
     if len(namespace.levels) != 1:
         raise IllegalArgumentError(f"{namespace}: a namespace inside a catalog is Namespace.of(schema)")
     return namespace.levels[0]
@@ -84,14 +88,14 @@ class TableCatalog(_Part):
     """The tables of a catalog, each named by `NameIdentifier.of(schema, table)`."""
 
     def list_tables(
-        self, namespace: Namespace, *, prefix: str | None = None, page_size: int | None = None
+        self, namespace: Namespace | str, *, prefix: str | None = None, page_size: int | None = None
     ) -> list[str]:
         """The names of all tables of a schema."""
         return self._connection.names(self._path(one_schema(namespace), "tables"), prefix, page_size)
 
     def create_table(
         self,
-        ident: NameIdentifier,
+        ident: NameIdentifier | str,
         columns: Sequence[Column | Json],
         comment: str | None = None,
         properties: Strings | None = None,
@@ -108,23 +112,23 @@ class TableCatalog(_Part):
         )  # fmt: skip
         return decode(self._connection.call("POST", self._path(schema, "tables"), body)["table"], Table)
 
-    def load_table(self, ident: NameIdentifier) -> Table:
+    def load_table(self, ident: NameIdentifier | str) -> Table:
         """One table."""
         return decode(self._connection.get(self._table(ident))["table"], Table)
 
-    def alter_table(self, ident: NameIdentifier, *changes: Change | Json) -> Table:
+    def alter_table(self, ident: NameIdentifier | str, *changes: Change | Json) -> Table:
         """Change a table: all changes in their order and at once, or none."""
         return decode(self._connection.call("PUT", self._table(ident), updates(changes))["table"], Table)
 
-    def drop_table(self, ident: NameIdentifier) -> bool:
+    def drop_table(self, ident: NameIdentifier | str) -> bool:
         """Drop a table; its data may stay where it is. False if there was none."""
         return bool(self._connection.call("DELETE", self._table(ident))["dropped"])
 
-    def purge_table(self, ident: NameIdentifier) -> bool:
+    def purge_table(self, ident: NameIdentifier | str) -> bool:
         """Drop a table and its data; False if there was none."""
         return bool(self._connection.call("DELETE", self._table(ident), query={"purge": True})["dropped"])
 
-    def _table(self, ident: NameIdentifier) -> str:
+    def _table(self, ident: NameIdentifier | str) -> str:
         schema, name = in_schema(ident)
         return self._path(schema, "tables", name)
 
@@ -133,14 +137,14 @@ class FilesetCatalog(_Part):
     """The filesets of a catalog, each named by `NameIdentifier.of(schema, fileset)`."""
 
     def list_filesets(
-        self, namespace: Namespace, *, prefix: str | None = None, page_size: int | None = None
+        self, namespace: Namespace | str, *, prefix: str | None = None, page_size: int | None = None
     ) -> list[str]:
         """The names of all filesets of a schema."""
         return self._connection.names(self._path(one_schema(namespace), "filesets"), prefix, page_size)
 
     def create_fileset(
         self,
-        ident: NameIdentifier,
+        ident: NameIdentifier | str,
         comment: str | None = None,
         type: FilesetType | str | None = None,  # noqa: A002 - named as it is served
         storage_location: str | None = None,
@@ -155,32 +159,34 @@ class FilesetCatalog(_Part):
         )  # fmt: skip
         return decode(self._connection.call("POST", self._path(schema, "filesets"), body)["fileset"], Fileset)
 
-    def load_fileset(self, ident: NameIdentifier) -> Fileset:
+    def load_fileset(self, ident: NameIdentifier | str) -> Fileset:
         """One fileset."""
         return decode(self._connection.get(self._fileset(ident))["fileset"], Fileset)
 
-    def alter_fileset(self, ident: NameIdentifier, *changes: Change | Json) -> Fileset:
+    def alter_fileset(self, ident: NameIdentifier | str, *changes: Change | Json) -> Fileset:
         """Change a fileset's name, comment or properties."""
         return decode(self._connection.call("PUT", self._fileset(ident), updates(changes))["fileset"], Fileset)
 
-    def drop_fileset(self, ident: NameIdentifier) -> bool:
+    def drop_fileset(self, ident: NameIdentifier | str) -> bool:
         """Drop a fileset, a managed one with its files; False if there was none."""
         return bool(self._connection.call("DELETE", self._fileset(ident))["dropped"])
 
-    def get_file_location(self, ident: NameIdentifier, sub_path: str = "", location_name: str | None = None) -> str:
+    def get_file_location(
+        self, ident: NameIdentifier | str, sub_path: str = "", location_name: str | None = None
+    ) -> str:
         """Where a file of a fileset lies."""
         query = {"sub_path": sub_path, "location_name": location_name}
         return str(self._connection.get(self._fileset(ident, "location"), query)["fileLocation"])
 
     def list_files(
-        self, ident: NameIdentifier, sub_path: str | None = None, location_name: str | None = None
+        self, ident: NameIdentifier | str, sub_path: str | None = None, location_name: str | None = None
     ) -> list[FileEntry]:
         """What lies in a folder of a fileset."""
         query = {"sub_path": sub_path, "location_name": location_name}
         files = self._connection.get(self._fileset(ident, "files"), query)["files"]
         return [decode(f, FileEntry) for f in files]
 
-    def _fileset(self, ident: NameIdentifier, *segments: str) -> str:
+    def _fileset(self, ident: NameIdentifier | str, *segments: str) -> str:
         schema, name = in_schema(ident)
         return self._path(schema, "filesets", name, *segments)
 

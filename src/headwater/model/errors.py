@@ -18,6 +18,7 @@ HeadwaterError
 ├── InUseError                        409  disable it first, or force
 │   └── {Metalake,Catalog}InUseError
 ├── ConflictError                     409  somebody else changed it at the same time, more often than we retried
+├── BodyTimeoutError                  408
 ├── BodyTooLargeError                 413
 ├── ConnectionFailedError             502  the outside catalog can't be reached
 ├── BackendBusyError                  503  too many requests wait for this catalog
@@ -242,6 +243,12 @@ class ConflictError(HeadwaterError):
     """Somebody else changed the same object at the same time, more often than the server retried."""
 
     code, status, type = 1012, 409, "OptimisticLockException"
+
+
+class BodyTimeoutError(HeadwaterError):
+    """The request's body did not come in time."""
+
+    code, status, type = 1001, 408, "BodyTimeoutException"
 
 
 class BodyTooLargeError(HeadwaterError):

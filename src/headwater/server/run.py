@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import signal
 import socket
 import sys
@@ -98,7 +99,16 @@ def _build(settings: Settings) -> Any:
     from headwater.server.app import build
 
     logs.configure(settings.server.log_format)
+    if settings.server.workers > 1:
+        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     return build(settings)
+
+
+def _end_with(parent: int) -> None:
+    """A worker whose parent is gone ends too: nobody could stop it, and it would keep the port."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 class _Server(uvicorn.Server):

@@ -25,6 +25,29 @@ _S3 = {
 _SCHEMES = ("/", "file:/", "s3://", "s3a://")
 
 
+def _sweep(file: Path) -> None:
+    """Remove what processes before this one left; one that still lives would not see what this one keeps."""
+    for old in file.parent.glob("memory-*.db*"):
+        pid = int(old.name.removeprefix("memory-").partition(".")[0])
+        if pid == os.getpid():
+            continue
+        if _is_running(pid):
+            raise IllegalArgumentError(
+                f"properties.catalog-backend: 'memory' lives in one process, and process {pid} has it open; use jdbc"
+            )
+        old.unlink(missing_ok=True)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 class Backend:
     """The checked properties of a catalog, and how to open it. Making one does no I/O."""
 
@@ -48,9 +71,8 @@ class Backend:
         from pyiceberg.catalog.sql import SqlCatalog
 
         if self.file is not None:
-            for old in self.file.parent.glob("memory-*") if self.kind == "memory" else ():
-                if not old.name.startswith(self.file.name):
-                    old.unlink(missing_ok=True)
+            if self.kind == "memory":
+                _sweep(self.file)
             database.prepare_sqlite(self.file)
         name = self.context.properties.get("catalog-backend-name", self.kind)
         return SqlCatalog(name, **self._properties())

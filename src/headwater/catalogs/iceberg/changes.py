@@ -46,6 +46,7 @@ class Changer:
         self._transaction, self._normalised = transaction, normalised
         self._pending: UpdateSchema | None = None
         self._touched: set[str] = set()
+        self._known: tuple[Any, frozenset[str]] | None = None
         self._notes: list[tuple[tuple[str, ...], str | None]] = []
 
     def apply(self, updates: Sequence[c.TableChange]) -> None:
@@ -107,16 +108,23 @@ class Changer:
     def _flush(self) -> None:
         if self._pending is not None:
             self._pending.commit()
-            self._pending = None
+            self._pending = self._known = None
             self._touched = set()
             self._write_notes()
+
+    def _current(self) -> tuple[Any, frozenset[str]]:
+        """The schema without what is pending, and its names in lower case: made anew only after a flush."""
+        if self._known is None:
+            schema = self._transaction.table_metadata.schema()
+            self._known = (schema, frozenset(n.lower() for n in schema.column_names))
+        return self._known
 
     def _find(self, where: str, path: Sequence[str], field: str = "fieldName") -> Any:
         """The field at a path in the schema as it is now, or an error that says which there are."""
         from pyiceberg.types import StructType
 
         name = ".".join(path)
-        current = self._transaction.table_metadata.schema()
+        current, _ = self._current()
         try:
             return current.find_field(name)
         except ValueError:
@@ -158,8 +166,7 @@ class Changer:
         update.rename_column(old, u.new_field_name)
 
     def _refuse_taken(self, where: str, path: tuple[str, ...], field: str) -> None:
-        names = {n.lower() for n in self._transaction.table_metadata.schema().column_names}
-        if ".".join(path).lower() in names:
+        if ".".join(path).lower() in self._current()[1]:
             raise IllegalArgumentError(f"{where}.{field}: there is a column {'.'.join(path)!r} already")
 
     def retype(self, where: str, u: c.UpdateColumnType) -> None:

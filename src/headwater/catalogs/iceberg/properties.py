@@ -76,6 +76,7 @@ SCHEMA = Properties(
         Property(name="comment", description="Served as the schema's comment.", reserved=True, hidden=True),
         Property(name="headwater.*", description="Headwater's own notes.", reserved=True, hidden=True),
         Property(name="location", description="Folder of new tables that name no location."),
+        Property(name="exists", description="Iceberg's own mark of a namespace.", reserved=True),
     ]
 )
 
@@ -119,6 +120,28 @@ TABLE = Properties(
                 "write.object-storage.path",
                 "write.folder-storage.path",
             )
+        ),
+        *(
+            Property(name=key, description="A whole number that Iceberg's libraries read.", kind=Kind.INTEGER)
+            for key in (
+                "commit.retry.num-retries",
+                "commit.retry.min-wait-ms",
+                "commit.retry.max-wait-ms",
+                "commit.retry.total-timeout-ms",
+                "write.metadata.previous-versions-max",
+                "write.target-file-size-bytes",
+            )
+        ),
+        Property(
+            name="write.metadata.delete-after-commit.enabled",
+            description="Remove old metadata files.",
+            kind=Kind.BOOLEAN,
+        ),
+        Property(
+            name="write.format.default",
+            description="File format of new data files.",
+            kind=Kind.CHOICE,
+            choices=("parquet", "orc", "avro"),
         ),
         *(Property(name=key, description="Names code; not settable here.", reserved=True) for key in CODE),
         Property(name="headwater.*", description="Headwater's own notes.", reserved=True, hidden=True),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
+import contextlib
 import functools
 import re
 import urllib.parse
@@ -15,15 +17,19 @@ import msgspec
 from headwater.access import Actor
 from headwater.core.operation import Encoded, request_id
 from headwater.model.errors import (
+    BodyTimeoutError,
     BodyTooLargeError,
+    ForbiddenError,
     HeadwaterError,
     IllegalArgumentError,
     UnauthorizedError,
 )
+from headwater.settings import ServerSettings
 
 JSON = "application/json"
 _VERSIONED = re.compile(rb"application/vnd\.gravitino\.v(\d+)\+json")
 _DRAIN = 128 * 1024 * 1024
+_DRAIN_SECONDS = 5
 _CHUNK = 1 << 20
 
 
@@ -37,14 +43,9 @@ class Headers:
     """The request headers that matter, picked in one go."""
 
     __slots__ = (
-        "accept",
-        "accepts_gzip",
-        "authorization",
-        "client_version",
-        "data_operation",
-        "if_none_match",
-        "request_id",
-    )
+        "accept", "accepts_gzip", "authorization", "client_version", "data_operation",
+        "host", "if_none_match", "origin", "request_id",
+    )  # fmt: skip
 
     def __init__(self, scope: dict[str, Any]) -> None:
         self.authorization: bytes | None = None
@@ -52,6 +53,8 @@ class Headers:
         self.if_none_match: bytes | None = None
         self.client_version: bytes | None = None
         self.data_operation: str | None = None
+        self.host: bytes | None = None
+        self.origin: bytes | None = None
         self.accepts_gzip = False
         given: str | None = None
         for name, value in scope["headers"]:
@@ -67,6 +70,10 @@ class Headers:
                 given = value.decode("latin-1")
             elif name == b"x-client-version":
                 self.client_version = value
+            elif name == b"host":
+                self.host = value
+            elif name == b"origin":
+                self.origin = value
             elif name == b"filesetdataoperation":
                 self.data_operation = value.decode("latin-1")
         self.request_id = request_id(given)
@@ -127,18 +134,33 @@ def unquoted(segment: str) -> str:
     return name
 
 
-async def read_body(req: falcon.asgi.Request, limit: int) -> bytes:
-    """The whole body, unless it is larger than the server takes."""
+async def read_body(req: falcon.asgi.Request, settings: ServerSettings) -> bytes:
+    """The whole body, unless it is larger than the server takes or does not come."""
+    limit = settings.max_body
     length = req.content_length
     if length is None or length <= limit:
-        body: bytes = await req.stream.read(limit + 1)
+        try:
+            async with asyncio.timeout(settings.body_timeout):
+                body: bytes = await req.stream.read(limit + 1)
+        except TimeoutError:
+            raise BodyTimeoutError(f"The body did not come within {settings.body_timeout:g} seconds") from None
         if len(body) <= limit:
             return body
     # The rest is read and thrown away, within bounds: many clients look at the answer only after they sent it all.
     drained = 0
-    while drained < _DRAIN and (chunk := await req.stream.read(_CHUNK)):
-        drained += len(chunk)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while drained < _DRAIN and (chunk := await req.stream.read(_CHUNK)):
+                drained += len(chunk)
     raise BodyTooLargeError(f"The body is larger than this server takes ({limit} bytes; server.max-body)")
+
+
+def refuse_foreign_page(headers: Headers) -> None:
+    """A web page may not send requests on behalf of whoever looks at it: browsers say where the page is from."""
+    if headers.origin is not None:
+        origin = headers.origin.partition(b"://")[2]
+        if origin != headers.host:
+            raise ForbiddenError("Origin: requests with a body are not taken from pages of another origin")
 
 
 def write_answer(resp: falcon.asgi.Response, headers: Headers, found: Encoded, *, is_load: bool) -> None:
@@ -182,6 +204,6 @@ def write_error(
         resp.set_header("Retry-After", str(error.retry_after))
     if isinstance(error, UnauthorizedError):
         resp.set_header("WWW-Authenticate", 'Basic realm="headwater"')
-    if isinstance(error, BodyTooLargeError):
+    if isinstance(error, BodyTooLargeError | BodyTimeoutError):
         resp.set_header("Connection", "close")
     resp.data = msgspec.json.encode(ErrorBody(error.code, error.type, message, headers.request_id))

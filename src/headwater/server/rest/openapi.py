@@ -18,7 +18,7 @@ from headwater.version import __version__
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _ALWAYS = (400, 401, 403, 406, 500, 503)
-_BODY = (413,)
+_BODY = (408, 413)
 _BACKEND = (502, 504)
 _TEXTS = {
     304: "Not modified",
@@ -28,6 +28,7 @@ _TEXTS = {
     404: "Not found",
     405: "The catalog can't do that",
     406: "An unknown version of the API",
+    408: "The body did not come in time",
     409: "Exists already, not empty, in use, not in use, or changed by others",
     413: "The body is too large",
     500: "A defect of the server",
@@ -59,6 +60,7 @@ def document(lake: Lake, verbs: Iterable[Verb], system: Iterable[SystemRoute]) -
             "description": "One lake of metadata over every catalog you own.",
             "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
         },
+        "servers": [{"url": lake.settings.server.root_path.rstrip("/") or "/"}],
         "paths": dict(sorted(paths.items())),
         "components": {
             "schemas": components,

@@ -16,6 +16,7 @@ from headwater.server.rest.exchange import (
     Headers,
     actor,
     read_body,
+    refuse_foreign_page,
     unknown_actor,
     unquoted,
     write_answer,
@@ -69,7 +70,8 @@ def _responder(lake: Lake, verb: Verb) -> Responder:
     fields = _FIELD.findall(verb.path)
     has_body = verb.body is not NoBody
     is_load = verb.method == "GET" and not verb.changes
-    limit = lake.settings.server.max_body
+    settings = lake.settings.server
+    changes = verb.method != "GET"
     tries = verb.action.startswith("test")
 
     async def respond(self: Any, req: falcon.asgi.Request, resp: falcon.asgi.Response, **params: str) -> None:
@@ -77,9 +79,11 @@ def _responder(lake: Lake, verb: Verb) -> Responder:
         headers = Headers(scope)
         try:
             headers.check_version()
+            if changes:
+                refuse_foreign_page(headers)
             who = actor(headers, scope)
             names = tuple([unquoted(params[f]) for f in fields])
-            body = await read_body(req, limit) if has_body else b""
+            body = await read_body(req, settings) if has_body else b""
         except HeadwaterError as e:
             turned_away = Call(verb, tuple(params[f] for f in fields), unknown_actor(scope), headers.request_id)
             record_refusal(lake, turned_away, e)

@@ -45,8 +45,10 @@ async def _configs(lake: Lake, resp: falcon.asgi.Response) -> None:
 
 
 async def _root(lake: Lake, resp: falcon.asgi.Response) -> None:
+    root = lake.settings.server.root_path.rstrip("/")
     links = {"openapi": "/openapi.json", "health": "/health", "metrics": "/metrics", "api": "/api/metalakes"}
-    _json(resp, {"code": 0, "name": "headwater", "version": __version__, "links": links})
+    shown = {name: root + path for name, path in links.items()}
+    _json(resp, {"code": 0, "name": "headwater", "version": __version__, "links": shown})
 
 
 def _json(resp: falcon.asgi.Response, value: object) -> None:
