@@ -277,3 +277,90 @@ def test_all_columns_can_not_go(lake: Lake) -> None:
     lake.create(SIMPLE)
     drops = [{"@type": "deleteColumn", "fieldName": [c["name"]], "ifExists": False} for c in SIMPLE]
     assert "at least one column" in lake.refused(*drops)
+
+
+def test_partitioning_twice_is_refused(lake: Lake) -> None:
+    twice = [{"strategy": "identity", "fieldName": ["id"]}] * 2
+    times = [{"strategy": strategy, "fieldName": ["day"]} for strategy in ("year", "day")]
+    lake.create(SIMPLE)
+    for partitioning in (twice, times):
+        body = {"name": "u", "columns": SIMPLE, "partitioning": partitioning}
+        assert lake.server.call("POST", lake.tables, body).status == 400
+        assert "twice" in lake.refused({"@type": "replacePartitioning", "partitioning": partitioning})
+
+
+def test_partitioning_changes_as_asked(lake: Lake) -> None:
+    lake.create(SIMPLE, partitioning=[{"strategy": "bucket", "numBuckets": 4, "fieldNames": [["id"]]}])
+    by_name, by_id = {"strategy": "identity", "fieldName": ["name"]}, {"strategy": "identity", "fieldName": ["id"]}
+    for wanted in (
+        [{"strategy": "bucket", "numBuckets": 8, "fieldNames": [["id"]]}],
+        [by_name, by_id],
+        [by_id, by_name],
+        [],
+        [by_id, by_name],
+    ):
+        assert lake.alter({"@type": "replacePartitioning", "partitioning": wanted})["partitioning"] == wanted
+        assert lake.pyiceberg().load_table("s.t").metadata is not None
+
+
+def test_nested_fields_in_partitioning_and_order(lake: Lake) -> None:
+    by = {"strategy": "identity", "fieldName": ["place", "city"]}
+    order = {"type": "field", "fieldName": ["place", "zip"]}
+    made = lake.create(
+        [*SIMPLE, column("place", "struct<city:string,zip:int>")], partitioning=[by], sortOrders=[{"sortTerm": order}]
+    )
+    assert (made["partitioning"], made["sortOrders"][0]["sortTerm"]) == ([by], order)
+
+
+def test_a_struct_keeps_a_field(lake: Lake) -> None:
+    lake.create([*SIMPLE, column("place", "struct<city:string>")])
+    assert "at least one field" in lake.refused(
+        {"@type": "deleteColumn", "fieldName": ["place", "city"], "ifExists": False}
+    )
+
+
+def test_schemas_are_told_apart_by_case(lake: Lake) -> None:
+    lake.server.ok("POST", f"{lake.base}/schemas", {"name": "s:x"})
+    assert lake.server.call("GET", f"{lake.base}/schemas/S").status == 404
+    lake.server.ok("POST", f"{lake.base}/schemas", {"name": "S"})
+
+
+def test_broken_metadata_is_told_with_its_file(lake: Lake) -> None:
+    lake.create(SIMPLE)
+    file = Path(lake.pointers()[0][1].removeprefix("file://"))
+    whole = file.read_bytes()
+    change = {"updates": [{"@type": "updateComment", "newComment": "x"}]}
+    for broken in (b"", whole[:100], b"[]", b"\xff\xfe"):
+        file.write_bytes(broken)
+        lake.server.call("PUT", "/api/metalakes/none", {"updates": []})
+        with sqlite3.connect(lake.database) as connection:  # so that nothing is answered from memory
+            connection.execute("update iceberg_namespace_properties set property_value = property_value")
+        for method, body in (("GET", None), ("PUT", change)):
+            answer = lake.server.call(method, f"{lake.tables}/t", body)
+            assert answer.status == 502 and file.name in answer.json["message"], answer
+    assert lake.server.ok("DELETE", f"{lake.tables}/t")["dropped"] is True
+
+
+def test_views_of_others_are_safe(lake: Lake) -> None:
+    lake.server.ok("GET", lake.tables)
+    with sqlite3.connect(lake.database) as connection:
+        connection.execute("insert into iceberg_tables values ('jdbc', 's', 'v', 'file:///x', null, 'VIEW')")
+    assert lake.server.ok("GET", lake.tables)["identifiers"] == []
+    for query in ("", "?cascade=true"):
+        answer = lake.server.call("DELETE", f"{lake.base}/schemas/s{query}")
+        assert (answer.status, answer.json["code"]) == (409, 1005) and "v" in answer.json["message"]
+    taken = lake.server.call("POST", lake.tables, {"name": "v", "columns": SIMPLE})
+    assert taken.status == 409 and "view" in taken.json["message"]
+
+
+def test_replaced_database_is_noticed(lake: Lake) -> None:
+    lake.create(SIMPLE)
+    with sqlite3.connect(lake.database) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    copy = lake.database.read_bytes()
+    lake.create(SIMPLE, "later")
+    for path in lake.database.parent.glob(f"{lake.database.name}*"):
+        path.unlink()
+    assert lake.server.call("GET", lake.tables).status == 502
+    lake.database.write_bytes(copy)
+    assert [i["name"] for i in lake.server.ok("GET", lake.tables)["identifiers"]] == ["t"]

@@ -85,16 +85,22 @@ class FilesetProvider(Provider):
     def claim_folders(self, locations: Sequence[str]) -> None:
         """Make each folder; what is there already must be an empty folder."""
         for location in locations:
-            path = self._path(location)
-            if (real := path.resolve()) != path:
-                # Only under one name can folders that are shared be told from those that are not.
-                raise IllegalArgumentError(f"storageLocation: {location!r} leads through a link; name {str(real)!r}")
-            if path.is_dir() and any(path.iterdir()):
-                raise IllegalArgumentError(
-                    f"storageLocation: {location!r} is not empty, and what is in the folder of a managed fileset "
-                    "is removed with it; use type external"
-                )
+            try:
+                self._check_claim(location)
+            except OSError as e:
+                raise IllegalArgumentError(f"storageLocation: {location!r} can't be used: {e.strerror}") from None
         self.make_folders(locations)
+
+    def _check_claim(self, location: str) -> None:
+        path = self._path(location)
+        if (real := path.resolve()) != path:
+            # Only under one name can folders that are shared be told from those that are not.
+            raise IllegalArgumentError(f"storageLocation: {location!r} leads through a link; name {str(real)!r}")
+        if path.is_dir() and any(path.iterdir()):
+            raise IllegalArgumentError(
+                f"storageLocation: {location!r} is not empty, and what is in the folder of a managed fileset "
+                "is removed with it; use type external"
+            )
 
     def remove_folders(self, locations: Sequence[str]) -> None:
         """Remove each folder with all that is in it."""

@@ -202,7 +202,7 @@ async def _drop(lake: Lake, metalake: str, catalog: Row, rows: Sequence[Row]) ->
         present = [r for r in rows if s.find(r.parent_id, "fileset", r.name, lock=True) is not None]
         for row in present:
             s.delete(row.id)
-        left = [folder for other in s.of_kind("fileset") for folder in other.body.locations.values()]
+        left = _owned_folders(s)
         for row in present:
             if row.body.type == FilesetType.MANAGED.value:
                 s.put_trash(new_id(), catalog.id, _unshared(row, left))
@@ -213,13 +213,19 @@ async def _drop(lake: Lake, metalake: str, catalog: Row, rows: Sequence[Row]) ->
     return dropped
 
 
+def _owned_folders(s: Session) -> list[str]:
+    """The folders of all filesets, wherever they are registered."""
+    return [folder for row in s.of_kind("fileset") for folder in row.body.locations.values()]
+
+
+def _is_shared(folder: str, owned: Sequence[str]) -> bool:
+    """Another fileset needs the folder, whole or in part."""
+    return any(locations.covers(folder, other) or locations.covers(other, folder) for other in owned)
+
+
 def _unshared(row: Row, left: Sequence[str]) -> list[str]:
-    """The folders of a fileset that no other fileset needs, whole or in part."""
-    return [
-        mine
-        for mine in row.body.locations.values()
-        if not any(locations.covers(mine, other) or locations.covers(other, mine) for other in left)
-    ]
+    """The folders of a fileset that no other fileset needs."""
+    return [folder for folder in row.body.locations.values() if not _is_shared(folder, left)]
 
 
 async def empty_trash(lake: Lake, metalake: str, catalog: Row, wanted: Sequence[str] = ()) -> None:
@@ -233,7 +239,10 @@ async def empty_trash(lake: Lake, metalake: str, catalog: Row, wanted: Sequence[
         return
     connector = lake.connectors.get(metalake, catalog)
     provider = connector.supporting(SupportsFilesets, "filesets")  # type: ignore[type-abstract]
-    for entry_id, folders in entries:
+    for entry_id, noted in entries:
+        # Somebody may have taken a folder over since it was noted: then it is no trash any more.
+        owned = await lake.store.read(_owned_folders)
+        folders = [f for f in noted if not _is_shared(f, owned)]
         try:
             await connector.call(provider.remove_folders, folders)
         except HeadwaterError as e:

@@ -21,7 +21,8 @@ from headwater.model.errors import (
 )
 from headwater.server.assembly import open_lake
 from headwater.server.rest.exchange import Headers, write_error
-from headwater.server.rest.routes import add_verbs
+from headwater.server.rest.reply import BareRequest, Reply
+from headwater.server.rest.routes import Responder, add_verbs
 from headwater.server.rest.system import add_system_routes
 from headwater.settings import Settings
 
@@ -41,7 +42,7 @@ class Application(falcon.asgi.App):  # type: ignore[type-arg]
         self.add_error_handler(falcon.HTTPMethodNotAllowed, _method_not_allowed)
         self.add_error_handler(falcon.HTTPError, _http_error)
         self.add_error_handler(Exception, _unexpected)
-        add_verbs(self, lake, VERBS.values())
+        self._reads = add_verbs(self, lake, VERBS.values())
         add_system_routes(self, lake)
 
     def __call__(  # type: ignore[override]  # falcon derives its ASGI application from the WSGI one
@@ -53,7 +54,19 @@ class Application(falcon.asgi.App):  # type: ignore[type-arg]
             if self._root and path.startswith(self._root):
                 path = path[len(self._root) :]
             scope["path"] = path or "/"
+            if scope["method"] == "GET":
+                found = self._router.find(path.rstrip("/") or "/")
+                if found is not None and (read := self._reads.get(found[3] or "")) is not None:
+                    return self._answer(read, found[2], scope, send)
         return super().__call__(scope, receive, send)
+
+    async def _answer(self, read: Responder, names: dict[str, str], scope: Any, send: Any) -> None:
+        reply = Reply()
+        try:
+            await read(None, BareRequest(scope), reply, **names)
+        except Exception as e:  # noqa: BLE001 - whatever it is, the caller gets an answer
+            await _unexpected(BareRequest(scope), reply, e, names)
+        await reply.send(send)
 
 
 class _Lifespan:
@@ -85,7 +98,7 @@ async def _http_error(req: Any, resp: Any, ex: falcon.HTTPError, params: Any) ->
 
 async def _unexpected(req: Any, resp: Any, ex: Exception, params: Any) -> None:
     headers = Headers(req.scope)
-    log.error("unexpected error", path=req.path, request_id=headers.request_id, exc_info=ex)
+    log.error("unexpected error", path=req.scope["path"], request_id=headers.request_id, exc_info=ex)
     text = f"Unexpected error; the server's log has it under request id {headers.request_id}"
     write_error(resp, InternalError(text), headers)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import urllib.parse
 
 from headwater.access import Policy
@@ -32,6 +33,8 @@ def store_url(settings: Settings) -> str | None:
         usable = bool(parts.hostname and parts.port != 0 and parts.path.strip("/"))
     except ValueError:
         usable = False
+    if importlib.util.find_spec("psycopg") is None:
+        raise SettingsError("store.url: the PostgreSQL driver is not installed: pip install 'headwater[postgres]'")
     if not usable:
         raise SettingsError("store.url: not a URL of the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
     return url

@@ -249,8 +249,8 @@ class IcebergProvider(Provider):
         try:
             self._create(schema, table)
             return self.load_table(schema, table.name)
-        except NoSuchTableError as e:
-            raise ConflictError(f"{e.message} any more: it was dropped at the moment it was made") from None
+        except NoSuchTableError:
+            raise ConflictError(f"Table {table.name} was dropped by somebody else at the moment it was made") from None
 
     def _create(self, schema: SchemaName, table: NewTable) -> None:
         with translated():
@@ -333,18 +333,22 @@ class IcebergProvider(Provider):
 
     def drop_table(self, schema: SchemaName, name: str, purge: bool) -> bool:
         """The row; with `purge` also data and metadata files."""
-        with translated():
-            if self._ask().pointer(".".join(schema), name) is None:
-                return False
-            if not purge:
-                self._open().drop_table((*schema, name))
-                return True
-            try:
-                self._load(schema, name)
-            except HeadwaterError as e:
-                raise type(e)(f"{e.message}; it can be dropped without purge") from None
-            self._open().purge_table((*schema, name))
+        try:
+            with translated():
+                if purge:
+                    self._purge(schema, name)
+                else:
+                    self._open().drop_table((*schema, name))
+        except (NoSuchTableError, NoSuchSchemaError):
+            return False  # not there, or dropped by somebody else in this very moment
         return True
+
+    def _purge(self, schema: SchemaName, name: str) -> None:
+        try:
+            self._load(schema, name)
+        except (ConnectionFailedError, UnsupportedOperationError) as e:
+            raise type(e)(f"{e.message}; it can be dropped without purge") from None
+        self._open().purge_table((*schema, name))
 
 
 def _refuse_dots(schema: SchemaName) -> None:
@@ -382,14 +386,16 @@ def _iceberg_schema(table: NewTable) -> tuple[Any, dict[str, str]]:
 def _partition_spec(table: NewTable, schema: Any) -> Any:
     from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
 
-    fields = []
+    fields, sources = [], []
     for index, partition in enumerate(table.partitioning):
         where = f"partitioning[{index}]"
         term = layout.partition_term(where, partition)
         source = _source(schema, term.column, where)
         transform = layout.checked_transform(where, term, source.field_type)
         number = PARTITION_FIELD_ID_START + index
+        sources.append((source.field_id, term))
         fields.append(PartitionField(source.field_id, number, transform, term.name))
+    layout.check_spec("partitioning", sources)
     if len({f.name for f in fields}) < len(fields):
         raise IllegalArgumentError("partitioning: two partition fields would have the same name")
     return PartitionSpec(*fields)

@@ -68,14 +68,14 @@ class Backend:
 
     def open(self) -> SqlCatalog:
         """Connect."""
-        from pyiceberg.catalog.sql import SqlCatalog
+        from headwater.catalogs.iceberg.sqlcatalog import ExactSqlCatalog
 
         if self.file is not None:
             if self.kind == "memory":
                 _sweep(self.file)
             database.prepare_sqlite(self.file)
         name = self.context.properties.get("catalog-backend-name", self.kind)
-        return SqlCatalog(name, **self._properties())
+        return ExactSqlCatalog(name, **self._properties())
 
     def probe(self) -> None:
         """Reach the database as it is: a file that is not there yet only needs a folder where it can be made."""
@@ -126,9 +126,7 @@ class Backend:
         mapped["init_catalog_tables"] = given.get("jdbc-initialize", "true")
         if self.warehouse is not None:
             mapped["warehouse"] = self.warehouse
-            if self.warehouse.startswith("file:"):
-                # Metadata of local tables needs no Arrow: that is 80 MiB less in the server.
-                mapped.setdefault("py-io-impl", "pyiceberg.io.fsspec.FsspecFileIO")
+        mapped["py-io-impl"] = "headwater.catalogs.iceberg.files.MetadataFiles"
         if given.get("s3-path-style-access", "false").lower() == "true":
             mapped["s3.force-virtual-addressing"] = "false"
         return mapped

@@ -62,8 +62,7 @@ class Changer:
                     self._apply_other(where, update)
         with _naming("updates"):
             self._flush()
-        if not self._transaction.table_metadata.schema().fields:
-            raise IllegalArgumentError("updates: a table keeps at least one column")
+        _require_fields(self._transaction.table_metadata.schema().as_struct(), "a table keeps at least one column")
 
     def _apply_other(self, where: str, update: c.TableChange) -> None:
         tx = self._transaction
@@ -243,13 +242,15 @@ class Changer:
         self._notes.append((path, declared))
 
     def _write_notes(self) -> None:
-        tx = self._transaction
-        for path, declared in self._notes:
-            key = f"{TYPE_NOTE}{tx.table_metadata.schema().find_field('.'.join(path)).field_id}"
-            if declared is not None:
-                tx.set_properties({key: declared})
-            elif key in tx.table_metadata.properties:
-                tx.remove_properties(key)
+        if not self._notes:
+            return
+        metadata = self._transaction.table_metadata  # worked out anew at each look, so one look is enough
+        schema, notes = metadata.schema(), self._notes
+        keyed = {f"{TYPE_NOTE}{schema.find_field('.'.join(path)).field_id}": declared for path, declared in notes}
+        if declared_now := {k: v for k, v in keyed.items() if v is not None}:
+            self._transaction.set_properties(declared_now)
+        if gone := [k for k, v in keyed.items() if v is None and k in metadata.properties]:
+            self._transaction.remove_properties(*gone)
         self._notes = []
 
     # --- partitioning and order -------------------------------------------------------------------------------------
@@ -264,6 +265,7 @@ class Changer:
             terms.append((source.field_id, layout.checked_transform(place, term, source.field_type), term))
         if self._transaction.table_metadata.format_version == 1:
             raise UnsupportedOperationError(f"{where}: a table of format version 1 can't change its partitioning here")
+        layout.check_spec(f"{where}.partitioning", [(source_id, term) for source_id, _, term in terms])
         respec(self._transaction, terms)
 
     def _reorder(self, where: str, u: c.ReplaceSortOrders) -> None:
@@ -284,6 +286,21 @@ class Changer:
                 nulls = NullOrder.NULLS_FIRST if wanted.null_ordering.value == "nulls_first" else NullOrder.NULLS_LAST
                 add = order.asc if wanted.direction.value == "asc" else order.desc
                 add(term.column, transform, nulls)
+
+
+def _require_fields(type_: Any, why: str) -> None:
+    """Nothing without fields may be left: no reader could make sense of it."""
+    from pyiceberg.types import ListType, MapType, StructType
+
+    if isinstance(type_, StructType):
+        if not type_.fields:
+            raise IllegalArgumentError(f"updates: {why}")
+        for field in type_.fields:
+            _require_fields(field.field_type, f"the struct {field.name!r} keeps at least one field")
+    elif isinstance(type_, ListType):
+        _require_fields(type_.element_type, why)
+    elif isinstance(type_, MapType):
+        _require_fields(type_.value_type, why)
 
 
 def _related(one: str, other: str) -> bool:

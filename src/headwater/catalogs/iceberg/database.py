@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import sqlite3
 from collections.abc import Hashable
 from pathlib import Path
@@ -55,6 +56,8 @@ def _sqlite(context: Context, url: sa.URL) -> sa.URL:
 
 
 def _postgres(context: Context, url: sa.URL) -> sa.URL:
+    if importlib.util.find_spec("psycopg") is None:
+        raise IllegalArgumentError("properties.uri: this server lacks the driver: pip install 'headwater[postgres]'")
     seconds = max(2, int(context.timeout * 0.8))
     limits = {
         "connect_timeout": str(max(2, min(10, seconds // 2))),

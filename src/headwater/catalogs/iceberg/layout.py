@@ -65,6 +65,16 @@ def sort_term(where: str, expression: Expression) -> Term:
     raise IllegalArgumentError(f"{where}: Iceberg sorts by a column or by one of {allowed} of a column")
 
 
+def check_spec(where: str, sources: Sequence[tuple[int, Term]]) -> None:
+    """Refuse partition fields, given by source id and term, that no writer could tell apart."""
+    seen: set[tuple[int, str]] = set()
+    for source, term in sources:
+        kind = "a unit of time" if term.transform in _TIMES.values() else term.transform
+        if (source, kind) in seen:
+            raise IllegalArgumentError(f"{where}: {term.column!r} is partitioned by {kind} twice")
+        seen.add((source, kind))
+
+
 def checked_transform(where: str, term: Term, column_type: Any) -> Any:
     """pyiceberg's transform of a term, if it can be applied to a column of that type."""
     from pyiceberg.transforms import parse_transform

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headwater.catalogs.iceberg.layout import Term
-from headwater.model.errors import IllegalArgumentError
 
 if TYPE_CHECKING:
     from pyiceberg.table import Transaction
@@ -34,8 +33,6 @@ def respec(transaction: Transaction, terms: Sequence[tuple[int, Any, Term]]) -> 
             last += 1
             field = PartitionField(source_id, last, transform, _free_name(term, taken))
             taken.add(field.name)
-        if field in fields:
-            raise IllegalArgumentError(f"partitioning: {term.transform} of {term.column!r} is there twice")
         fields.append(field)
     requirements = (
         AssertLastAssignedPartitionId.model_validate({"last-assigned-partition-id": metadata.last_partition_id}),

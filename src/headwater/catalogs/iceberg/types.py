@@ -45,7 +45,7 @@ def read(raw: Any, field_id: int, notes: Notes) -> t.Type:
     if isinstance(raw, str):
         return _read_plain(raw, field_id, notes)
     kind = raw.get("type")
-    if kind == "struct":
+    if kind == "struct" and raw["fields"]:
         return t.Struct([read_field(f, notes) for f in raw["fields"]])
     if kind == "list":
         return t.List(read(raw["element"], raw["element-id"], notes), not raw["element-required"])

@@ -24,6 +24,7 @@ from headwater.model.errors import (
     IllegalArgumentError,
     UnauthorizedError,
 )
+from headwater.server.rest.reply import Reply
 from headwater.settings import ServerSettings
 
 JSON = "application/json"
@@ -163,7 +164,7 @@ def refuse_foreign_page(headers: Headers) -> None:
             raise ForbiddenError("Origin: requests with a body are not taken from pages of another origin")
 
 
-def write_answer(resp: falcon.asgi.Response, headers: Headers, found: Encoded, *, is_load: bool) -> None:
+def write_answer(resp: falcon.asgi.Response | Reply, headers: Headers, found: Encoded, *, is_load: bool) -> None:
     """The answer, as short as the caller allows."""
     resp.content_type = JSON
     resp.set_header("X-Request-Id", headers.request_id)
@@ -190,7 +191,7 @@ class ErrorBody(msgspec.Struct, omit_defaults=True, rename="camel"):
 
 
 def write_error(
-    resp: falcon.asgi.Response, error: HeadwaterError, headers: Headers, *, status: int | None = None
+    resp: falcon.asgi.Response | Reply, error: HeadwaterError, headers: Headers, *, status: int | None = None
 ) -> None:
     """The error, in the envelope that Gravitino's clients know."""
     message = error.message or type(error).__name__

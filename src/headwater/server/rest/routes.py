@@ -31,14 +31,16 @@ _FIELD = re.compile(r"\{(\w+)\}")
 Responder = Callable[..., Awaitable[None]]
 
 
-def add_verbs(app: falcon.asgi.App[Any, Any], lake: Lake, verbs: Iterable[Verb]) -> None:
-    """Give every verb its route."""
+def add_verbs(app: falcon.asgi.App[Any, Any], lake: Lake, verbs: Iterable[Verb]) -> dict[str, Responder]:
+    """Give every verb its route; the answer is the responder of each read, by its path."""
     paths: dict[str, dict[str, Responder]] = {}
     for verb in verbs:
         paths.setdefault(verb.path, {})[verb.method] = _responder(lake, verb)
+    reads = {path: responders["GET"] for path, responders in paths.items() if "GET" in responders}
     _share_literal_names(paths)
     for path, responders in paths.items():
         app.add_route(path, _resource(responders))
+    return reads
 
 
 def _share_literal_names(paths: dict[str, dict[str, Responder]]) -> None:
@@ -74,7 +76,7 @@ def _responder(lake: Lake, verb: Verb) -> Responder:
     changes = verb.method != "GET"
     tries = verb.action.startswith("test")
 
-    async def respond(self: Any, req: falcon.asgi.Request, resp: falcon.asgi.Response, **params: str) -> None:
+    async def respond(self: Any, req: Any, resp: Any, **params: str) -> None:
         scope = req.scope
         headers = Headers(scope)
         try:
