@@ -364,3 +364,10 @@ def test_replaced_database_is_noticed(lake: Lake) -> None:
     assert lake.server.call("GET", lake.tables).status == 502
     lake.database.write_bytes(copy)
     assert [i["name"] for i in lake.server.ok("GET", lake.tables)["identifiers"]] == ["t"]
+
+
+def test_two_tables_never_share_a_folder(lake: Lake) -> None:
+    first = lake.create(SIMPLE)["properties"]["location"]
+    lake.alter({"@type": "rename", "newName": "u"})
+    second = lake.create(SIMPLE)["properties"]["location"]
+    assert second != first and second.startswith(first)

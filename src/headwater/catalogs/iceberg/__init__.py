@@ -275,12 +275,12 @@ class IcebergProvider(Provider):
             return self._backend.normalised("properties.location", given)
         above = self._ask().namespace_properties(".".join(schema)).get("location")
         if above is not None:
-            return f"{above.rstrip('/')}/{table.name}"
+            return _free_folder(f"{above.rstrip('/')}/{table.name}")
         if self._backend.warehouse is None:
             raise IllegalArgumentError(
                 "properties.location: required, because neither the schema has a location nor the catalog a warehouse"
             )
-        return "/".join((self._backend.warehouse, *schema, table.name))
+        return _free_folder("/".join((self._backend.warehouse, *schema, table.name)))
 
     def _stored_properties(self, table: NewTable, notes: dict[str, str]) -> dict[str, str]:
         """What is stored as properties: location and format have places of their own in the metadata."""
@@ -349,6 +349,16 @@ class IcebergProvider(Provider):
         except (ConnectionFailedError, UnsupportedOperationError) as e:
             raise type(e)(f"{e.message}; it can be dropped without purge") from None
         self._open().purge_table((*schema, name))
+
+
+def _free_folder(location: str) -> str:
+    """The location, or one beside it if files lie there already: those of a table that was renamed or not purged.
+
+    Two tables in one folder would lose files to each other's clean-up. Only local folders can be looked at cheaply.
+    """
+    path = Path(location.removeprefix("file://"))
+    taken = location.startswith("file:///") and path.is_dir() and any(path.iterdir())
+    return f"{location}-{secrets.token_hex(4)}" if taken else location
 
 
 def _refuse_dots(schema: SchemaName) -> None:
