@@ -8,6 +8,7 @@ import json
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,25 @@ class Deployment:
         self.servers, self.seed, self._store, self._iceberg = started, seed, store, iceberg
 
     def connections(self, count: int) -> list[Connection]:
-        """Connections to all processes in turn, each with a user of its own."""
-        return [Connection(self.servers[i % len(self.servers)].uri, user=f"user{i}") for i in range(count)]
+        """Connections to both processes, half of them to each, each with a user of its own.
+
+        Workers share one socket: which of them takes a connection is left to chance, so it is tried until it fits.
+        """
+        half = (count + 1) // 2
+        taken: Counter[str] = Counter()
+        found: list[Connection] = []
+        end = time.monotonic() + 60
+        while len(found) < count and time.monotonic() < end:
+            number = len(found)
+            connection = Connection(self.servers[number % len(self.servers)].uri, user=f"user{number}")
+            process = process_of(connection.call("GET", "/api/metalakes"))
+            if taken[process] < half:
+                taken[process] += 1
+                found.append(connection)
+            else:
+                connection.close()
+        assert len(found) == count, f"connections went to {taken}"
+        return found
 
     def one_per_process(self) -> tuple[Connection, Connection]:
         """A connection to one process and one to another; an answer's request id tells which one gave it."""
