@@ -260,6 +260,10 @@ class TestCommandLine:
             children = psutil.Process(process.pid).children()
             process.send_signal(stop_signal)
             assert process.wait(20) == 0
+        # The guard is a child too, and ends right after its owner.
+        end = time.monotonic() + 5
+        while time.monotonic() < end and any(is_alive(child.pid) for child in children):
+            time.sleep(0.02)
         assert not any(is_alive(child.pid) for child in children)
 
     def test_port_is_the_first_servers(self) -> None:
