@@ -73,9 +73,9 @@ class Encoded:
 
     __slots__ = ("body", "etag", "result", "zipped")
 
-    def __init__(self, result: Result, cost: bytes | None = None) -> None:
+    def __init__(self, result: Result) -> None:
         self.result = result
-        self.body = codec.encode(result.answer) if cost is None else cost
+        self.body = codec.encode(result.answer)
         self.etag = f'W/"{hashlib.blake2b(self.body, digest_size=12).hexdigest()}"'
         self.zipped: bytes | None = None
 

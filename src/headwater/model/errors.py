@@ -131,12 +131,6 @@ class NoSuchLocationNameError(NotFoundError):
     type = "NoSuchLocationNameException"
 
 
-class NoSuchMetadataObjectError(NotFoundError):
-    """No object of that type and full name."""
-
-    type = "NoSuchMetadataObjectException"
-
-
 class UnsupportedOperationError(HeadwaterError):
     """This catalog can't do that."""
 

@@ -7,7 +7,6 @@ import functools
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from typing import Any
@@ -170,9 +169,3 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
         except OSError:
             time.sleep(0.05)
     _say_ready(settings, listener)
-
-
-def main_error(error: HeadwaterError) -> int:
-    """One clear line instead of a stack."""
-    print(f"headwater: {error.message}", file=sys.stderr)
-    return 2

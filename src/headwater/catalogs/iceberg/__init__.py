@@ -227,7 +227,14 @@ class IcebergProvider(Provider):
         try:
             with translated():
                 return metadata.to_table(name, metadata.decode(self._read(location)))
-        except (ConnectionFailedError, IllegalArgumentError, RecursionError, LookupError, AttributeError) as e:
+        except (
+            ConnectionFailedError,
+            IllegalArgumentError,
+            RecursionError,
+            LookupError,
+            AttributeError,
+            TypeError,
+        ) as e:
             reason = e.message if isinstance(e, HeadwaterError) else "it is not the metadata of a table"
             table = f"{self.context.name}.{join_schema(schema)}.{name}"
             raise ConnectionFailedError(

@@ -17,6 +17,7 @@ from headwater.model.errors import (
     NoSuchTableError,
     SchemaAlreadyExistsError,
     TableAlreadyExistsError,
+    UnsupportedOperationError,
 )
 
 
@@ -55,7 +56,9 @@ def _translate(error: Exception) -> Exception:
         return ConnectionFailedError(f"The catalog's database can't be used: {_text(error)}")
     if isinstance(error, OSError):
         return ConnectionFailedError(f"The table's files can't be used: {error.strerror or error}")
-    if isinstance(error, NotImplementedError | ValueError | TypeError):
+    if isinstance(error, NotImplementedError):  # pyiceberg's word for what it can't do
+        return UnsupportedOperationError(_text(error))
+    if isinstance(error, ValueError):
         return IllegalArgumentError(_text(error))
     return error
 
