@@ -12,12 +12,17 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
 import pytest
+from botocore.exceptions import ClientError
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
 
 from tests import servers
+from tests.engines import SparkError, spark
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -163,6 +168,83 @@ class TestPostgres:
                 assert server.port != stranger.port
 
 
+def metastore_client(server: servers.HiveMetastore) -> Any:
+    from hive_metastore import ThriftHiveMetastore
+    from thrift.protocol import TBinaryProtocol
+    from thrift.transport import TSocket, TTransport
+
+    transport = TTransport.TBufferedTransport(TSocket.TSocket("127.0.0.1", server.port))
+    transport.open()
+    return ThriftHiveMetastore.Client(TBinaryProtocol.TBinaryProtocol(transport))
+
+
+def create_table_at(client: Any, name: str, location: str) -> None:
+    from hive_metastore import ttypes
+
+    storage = ttypes.StorageDescriptor(
+        cols=[ttypes.FieldSchema("id", "int", "")],
+        location=location,
+        inputFormat="org.apache.hadoop.mapred.TextInputFormat",
+        outputFormat="org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
+        serdeInfo=ttypes.SerDeInfo(serializationLib="org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"),
+    )
+    parameters = {"EXTERNAL": "TRUE"}
+    client.create_table(
+        ttypes.Table(
+            tableName=name,
+            dbName="default",
+            sd=storage,
+            partitionKeys=[],
+            parameters=parameters,
+            tableType="EXTERNAL_TABLE",
+        )
+    )
+
+
+@pytest.mark.parametrize("start", [servers.hms31, servers.hms40], ids=["hms31", "hms40"])
+class TestHiveMetastore:
+    def test_keeps_its_data_over_a_stop_and_a_crash(self, start: type[servers.HiveMetastore]) -> None:
+        with start() as server:
+            create_table_at(metastore_client(server), "kept", f"{server.warehouse.as_uri()}/kept")
+            assert (server.warehouse / "kept").is_dir()
+            for end in (server.stop, server.kill):
+                end()
+                assert not can_connect(server.port)
+                server.start()
+                assert metastore_client(server).get_all_tables("default") == ["kept"]
+
+    def test_bears_locations_in_object_stores(self, start: type[servers.HiveMetastore]) -> None:
+        with start() as server:
+            client = metastore_client(server)
+            create_table_at(client, "far", "s3://bucket/far")
+            assert (server.object_stores / "s3" / "bucket" / "far").is_dir()
+            client.drop_table("default", "far", True)
+            assert client.get_all_tables("default") == []
+
+    def test_listens_on_the_loopback_interface_only(self, start: type[servers.HiveMetastore]) -> None:
+        with start() as server:
+            listening = [
+                found for found in psutil.Process(server.pid).net_connections("tcp") if found.status == "LISTEN"
+            ]
+            assert [(found.laddr.ip, found.laddr.port) for found in listening] == [("127.0.0.1", server.port)]
+
+
+def test_iceberg_rest_serves_tables_and_keeps_them() -> None:
+    from pyiceberg.catalog import load_catalog
+
+    with servers.iceberg_rest() as server:
+        catalog = load_catalog("rest", type="rest", uri=server.uri)
+        catalog.create_namespace("a")
+        catalog.create_namespace(("a", "b"))
+        table = catalog.create_table(("a", "b", "t"), Schema(NestedField(1, "id", LongType())))
+        assert table.location().startswith(server.warehouse)
+        server.kill()
+        server.start()
+        assert catalog.list_tables(("a", "b")) == [("a", "b", "t")]
+        (listening,) = psutil.Process(server.pid).net_connections("tcp")[:1]
+        assert listening.laddr.ip.removeprefix("::ffff:") == "127.0.0.1"
+
+
 class TestMoto:
     def test_serves_s3_and_glue(self, aws: servers.MotoServer) -> None:
         assert aws.create_bucket("warehouse") == "s3://warehouse"
@@ -181,6 +263,136 @@ class TestMoto:
         aws.start()
         assert aws.uri == uri
         assert aws.client("s3").list_buckets()["Buckets"] == []
+
+
+@pytest.fixture(scope="module")
+def glue_server() -> Iterator[servers.AwsServer]:
+    with servers.aws() as server:
+        yield server
+
+
+@pytest.fixture
+def amazon(glue_server: servers.AwsServer) -> servers.AwsServer:
+    glue_server.reset()
+    glue_server.client("glue").create_database(DatabaseInput={"Name": "Sales"})
+    return glue_server
+
+
+def code_of(call: Callable[..., Any], **parameters: Any) -> str:
+    with pytest.raises(ClientError) as failure:
+        call(**parameters)
+    return str(failure.value.response["Error"]["Code"])
+
+
+class TestAws:
+    def test_versions_of_a_table(self, amazon: servers.AwsServer) -> None:
+        glue = amazon.client("glue")
+        table = {"DatabaseName": "sales", "TableInput": {"Name": "t"}}
+
+        def version() -> str:
+            return str(glue.get_table(DatabaseName="sales", Name="t")["Table"]["VersionId"])
+
+        glue.create_table(**table)
+        assert version() == "0"
+        glue.update_table(**table, VersionId="0")
+        assert code_of(glue.update_table, **table, VersionId="0") == "ConcurrentModificationException"
+        glue.update_table(**table, VersionId="1", SkipArchive=True)
+        assert version() == "2"
+        versions = glue.get_table_versions(DatabaseName="sales", TableName="t")["TableVersions"]
+        assert [found["VersionId"] for found in versions] == ["2", "0"]
+        glue.get_table_version(DatabaseName="sales", TableName="t", VersionId="0")
+
+    def test_pages(self, amazon: servers.AwsServer) -> None:
+        glue = amazon.client("glue")
+        names = [f"t{number:03}" for number in range(101)]
+        for name in names:
+            glue.create_table(DatabaseName="sales", TableInput={"Name": name})
+        pages = list(glue.get_paginator("get_tables").paginate(DatabaseName="sales"))
+        assert [len(page["TableList"]) for page in pages] == [100, 1]
+        assert [table["Name"] for page in pages for table in page["TableList"]] == names
+        token = glue.get_tables(DatabaseName="sales", MaxResults=2)["NextToken"]
+        assert (
+            code_of(glue.get_tables, DatabaseName="sales", Expression="x", NextToken=token) == "InvalidInputException"
+        )
+        amazon.set_page_size(40)
+        assert len(list(glue.get_paginator("get_tables").paginate(DatabaseName="sales"))) == 3
+
+    def test_limits(self, amazon: servers.AwsServer) -> None:
+        glue = amazon.client("glue")
+        glue.create_table(DatabaseName="sales", TableInput={"Name": "t", "PartitionKeys": [{"Name": "p"}]})
+        values = [{"Values": [str(number)]} for number in range(1001)]
+        table = {"DatabaseName": "sales", "TableName": "t"}
+        for call, too_many in (
+            (glue.batch_create_partition, {"PartitionInputList": values[:101]}),
+            (glue.batch_delete_partition, {"PartitionsToDelete": values[:26]}),
+            (glue.batch_get_partition, {"PartitionsToGet": values}),
+        ):
+            assert code_of(call, **table, **too_many) == "ValidationException"
+        assert code_of(glue.get_tables, DatabaseName="sales", MaxResults=101) == "ValidationException"
+        glue.batch_create_partition(**table, PartitionInputList=values[:100])
+        segments = [
+            glue.get_partitions(**table, Segment={"SegmentNumber": number, "TotalSegments": 2})["Partitions"]
+            for number in range(2)
+        ]
+        assert sum(map(len, segments)) == 100
+        assert all(segments)
+
+    def test_names_are_folded_and_catalogs_told_apart(self, amazon: servers.AwsServer) -> None:
+        glue = amazon.client("glue")
+        columns = {"StorageDescriptor": {"Columns": [{"Name": "Id"}]}, "PartitionKeys": [{"Name": "Day"}]}
+        glue.create_table(DatabaseName="SALES", TableInput={"Name": "Orders", "TableType": "EXTERNAL_TABLE", **columns})
+        table = glue.get_table(DatabaseName="sales", Name="ORDERS", CatalogId=amazon.account)["Table"]
+        names = [column["Name"] for column in (*table["StorageDescriptor"]["Columns"], *table["PartitionKeys"])]
+        assert [table["DatabaseName"], table["Name"], *names] == ["sales", "orders", "id", "day"]
+        asked = glue.get_tables(DatabaseName="sales", AttributesToGet=["NAME", "TABLE_TYPE"])
+        assert asked["TableList"] == [{"Name": "orders", "TableType": "EXTERNAL_TABLE"}]
+        assert code_of(glue.get_databases, CatalogId="999999999999") == "EntityNotFoundException"
+        other = f"{amazon.account}:s3tablescatalog/bucket"
+        assert glue.get_databases(CatalogId=other)["DatabaseList"] == []
+        assert code_of(glue.get_database, CatalogId=other, Name="sales") == "EntityNotFoundException"
+
+    def test_records_calls_and_fails_on_demand(self, amazon: servers.AwsServer) -> None:
+        glue = amazon.client("glue")
+        table = {"DatabaseName": "sales", "TableInput": {"Name": "t"}}
+        glue.create_table(**table)
+        amazon.forget_calls()
+        amazon.throttle("GetTable", times=2)
+        # boto3 tries again by itself.
+        glue.get_table(DatabaseName="sales", Name="t")
+        amazon.create_bucket("bucket")
+        amazon.client("sts").assume_role(RoleArn=f"arn:aws:iam::{amazon.account}:role/r", RoleSessionName="session")
+        assert amazon.operations() == ["GetTable"] * 3 + ["CreateBucket", "AssumeRole"]
+        assert amazon.calls("s3")[0]["parameters"] == {"Bucket": "bucket"}
+
+        amazon.fail("UpdateTable", "AccessDeniedException", after=True)
+        assert code_of(glue.update_table, **table) == "AccessDeniedException"
+        assert glue.get_table(DatabaseName="sales", Name="t")["Table"]["VersionId"] == "1"
+        amazon.on_next("UpdateTable", {"UpdateTable": table})
+        assert code_of(glue.update_table, **table, VersionId="1") == "ConcurrentModificationException"
+        amazon.fail("*", "SlowDown", status=503)
+        amazon.client("s3").list_buckets()
+        assert amazon.operations("s3")[-2:] == ["ListBuckets", "ListBuckets"]
+
+
+@pytest.mark.parametrize(
+    ("version", "metastore"), [("3.5", servers.hms31), ("4.1", servers.hms40)], ids=["spark-3.5", "spark-4.1"]
+)
+def test_spark_works_with_its_metastore(version: str, metastore: type[servers.HiveMetastore]) -> None:
+    conf = {"spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.ice.type": "hive"}
+    with metastore() as hms, spark(version, packages=("iceberg",), hive=hms, conf=conf) as session:
+        session.sql("CREATE DATABASE d")
+        session.sql("CREATE TABLE d.hive (id INT) PARTITIONED BY (day DATE) STORED AS PARQUET")
+        session.sql("INSERT INTO d.hive VALUES (1, DATE '2024-05-06')")
+        session.sql("CREATE TABLE ice.d.iceberg (id INT) USING iceberg")
+        session.sql("INSERT INTO ice.d.iceberg SELECT id FROM d.hive")
+        assert session.sql("SELECT * FROM d.hive") == [{"id": 1, "day": "2024-05-06"}]
+        assert session.rows("SELECT * FROM ice.d.iceberg") == [[1]]
+        with pytest.raises(SparkError) as failure:
+            session.sql("SELECT * FROM nowhere")
+        assert failure.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
+        assert sorted(metastore_client(hms).get_all_tables("d")) == ["hive", "iceberg"]
+        folder = session.folder
+    assert not folder.exists()
 
 
 def test_hanging_accepts_and_never_answers() -> None:

@@ -229,13 +229,13 @@ def http_answers(url: str, timeout: float = 1) -> bool:
     """Whether a GET of the address gives a 2xx answer."""
     try:
         # Never by way of a proxy that the environment names: the servers are on the loopback interface.
-        with _DIRECT.open(url, timeout=timeout):
+        with DIRECT.open(url, timeout=timeout):
             return True
     except (OSError, http.client.HTTPException):
         return False
 
 
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def _has_ended(pid: int) -> bool:
