@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import enum
 import queue
 import threading
@@ -24,12 +25,14 @@ class _State(enum.Enum):
 
 
 class _Job:
-    __slots__ = ("args", "fn", "future", "loop", "state")
+    __slots__ = ("args", "context", "fn", "future", "loop", "state")
 
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], loop: asyncio.AbstractEventLoop) -> None:
         self.fn, self.args, self.loop = fn, args, loop
         self.future: asyncio.Future[Any] = loop.create_future()
         self.state = _State.QUEUED
+        # What the caller's task knows, who asks for one, is known in the thread too.
+        self.context = contextvars.copy_context()
 
 
 class Pool:
@@ -119,7 +122,7 @@ class Pool:
             try:
                 job.loop.call_soon_threadsafe(self._started, job)
                 try:
-                    result = job.fn(*job.args)
+                    result = job.context.run(job.fn, *job.args)
                 except StopIteration as e:
                     error = RuntimeError(f"StopIteration left the call: {e}")  # a future can't carry it
                 except BaseException as e:  # noqa: BLE001 - handed to the one who waits

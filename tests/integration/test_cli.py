@@ -316,43 +316,6 @@ def test_day_one(fresh: Server, tmp_path: Path) -> None:
     assert pipe.stderr == ""
 
 
-ON_GLUE = [
-    "gcli catalog create --name my_glue --provider glue "
-    "--properties aws-region=us-east-1,aws-glue-catalog-id=123456789012",
-    "gcli catalog create --name hive_on_glue --provider hive --properties metastore-type=glue,s3-region=us-east-1",
-    "gcli catalog create --name iceberg_on_glue --provider lakehouse-iceberg "
-    "--properties catalog-backend=glue,warehouse=s3://bucket/iceberg,s3-region=us-east-1",
-]
-
-
-@pytest.mark.parametrize("line", ON_GLUE)
-def test_catalogs_as_the_seeds_make_them_until_glue_is_there(fresh: Server, line: str, tmp_path: Path) -> None:
-    """Well formed; what can't be done yet is refused by the server with what can."""
-    done = execute(fresh, line, tmp_path)
-    assert done.returncode == 0 or (done.returncode == 1 and "allowed are" in done.stderr), done.stderr
-
-
-def test_reading_as_the_seeds_do(fresh: Server, tmp_path: Path) -> None:
-    make = (
-        "gcli catalog create --name my_glue --provider lakehouse-iceberg -p "
-        "catalog-backend=jdbc,uri=sqlite:///$PWD/i.db,warehouse=$PWD/w && "
-        "gcli schema create --catalog my_glue --name my_database && "
-        "gcli schema create --catalog my_glue --name analytics && "
-        "gcli table create --catalog my_glue --schema analytics --table events --columns 'id bigint'"
-    )
-    assert execute(fresh, make, tmp_path).returncode == 0
-    reads = {
-        "gcli schema list --catalog my_glue": "analytics\nmy_database\n",
-        "gcli table list --catalog my_glue --schema my_database": "",
-        "gcli table list --catalog my_glue --schema analytics": "events\n",
-    }
-    for line, expected in reads.items():
-        done = execute(fresh, line, tmp_path)
-        assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
-    done = execute(fresh, "gcli table details --catalog my_glue --schema analytics --table events", tmp_path)
-    assert done.returncode == 0 and "columns.id: long" in done.stdout
-
-
 def test_the_configuration_names_the_server(fresh: Server, tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(f'[client]\nuri = "{fresh.uri}"\noutput = "json"\n')
     line = "unset HEADWATER_URI; HEADWATER_CONFIG=c.toml gcli metalake list"

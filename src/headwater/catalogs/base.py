@@ -9,6 +9,7 @@ called in the event loop and may never block.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -17,12 +18,18 @@ import msgspec
 from headwater.model.changes import SchemaChange, TableChange
 from headwater.model.nouns import CatalogType, Schema
 from headwater.model.properties import Properties
-from headwater.model.tables import Column, Distribution, Index, Partitioning, SortOrder, Table
+from headwater.model.tables import Column, Distribution, Index, Partition, Partitioning, SortOrder, Table
 
 SchemaName = tuple[str, ...]
 """The levels of a schema's name, outermost first."""
 
 T = TypeVar("T")
+
+caller: ContextVar[str] = ContextVar("caller", default="")
+"""Who asked for what a provider does now: backends that know owners are told."""
+
+deleted: ContextVar[list[str] | None] = ContextVar("deleted", default=None)
+"""Where a cascade writes down what it deleted, for the audit record; the core sets a new list before it asks."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -79,6 +86,8 @@ class Context(msgspec.Struct, frozen=True):
     """`check_local(field, location)` refuses a local path that lies outside the folders the server may touch."""
     check_removable: Callable[[str, str], None]
     """`check_removable(field, location)` refuses a folder that may not be removed with what owns it."""
+    allowed_classes: frozenset[str] = frozenset()
+    """Python classes that the server's config lets a catalog's properties name."""
 
 
 class Provider:
@@ -97,6 +106,10 @@ class Provider:
 
     def check_name(self, kind: str, name: str) -> None:
         """Refuse a name that is legal in general but not in this catalog."""
+
+    def fold(self, name: str) -> str:
+        """A name as this backend keeps it: a catalog that knows no upper case answers it in lower case."""
+        return name
 
     def check_changes(self, changes: Sequence[TableChange]) -> None:
         """Refuse table changes that can't be made together, before anything is touched."""
@@ -159,6 +172,31 @@ class SupportsTables(Protocol):
 
     def drop_table(self, schema: SchemaName, name: str, purge: bool) -> bool:
         """False if it was not there."""
+        ...
+
+
+@runtime_checkable
+class SupportsPartitions(Protocol):
+    """The backend keeps a list of a table's partitions. A table without any is UnsupportedOperationError."""
+
+    def list_partitions(self, schema: SchemaName, table: str, page: Page) -> list[str]:
+        """Names of a table's partitions."""
+        ...
+
+    def load_partitions(self, schema: SchemaName, table: str, page: Page) -> list[Partition]:
+        """A table's partitions in the order of their names."""
+        ...
+
+    def load_partition(self, schema: SchemaName, table: str, name: str) -> Partition:
+        """One, or NoSuchPartitionError."""
+        ...
+
+    def add_partitions(self, schema: SchemaName, table: str, new: Sequence[Partition]) -> list[Partition]:
+        """Add all, or PartitionAlreadyExistsError; an error says what was added before it came."""
+        ...
+
+    def drop_partitions(self, schema: SchemaName, table: str, names: Sequence[str], purge: bool) -> int:
+        """Drop those that are there; how many that were."""
         ...
 
 

@@ -13,6 +13,7 @@ from headwater.cli.groups import CONTEXT, Root
 from headwater.cli.nouns.catalog import catalog, provider
 from headwater.cli.nouns.fileset import fileset
 from headwater.cli.nouns.metalake import metalake
+from headwater.cli.nouns.partition import partition
 from headwater.cli.nouns.schema import schema
 from headwater.cli.nouns.table import table
 from headwater.cli.server import db, serve
@@ -38,7 +39,7 @@ def cli() -> None:
     """
 
 
-for _command in (metalake, catalog, schema, table, fileset, provider, serve, db, doctor, version, completion):
+for _command in (metalake, catalog, schema, table, partition, fileset, provider, serve, db, doctor, version, completion):
     cli.add_command(_command)
 
 

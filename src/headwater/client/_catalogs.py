@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from headwater.client._connection import Connection, path
 from headwater.client._decode import decode
@@ -12,7 +12,7 @@ from headwater.model.changes import Change
 from headwater.model.errors import IllegalArgumentError, UnsupportedOperationError
 from headwater.model.names import NameIdentifier, Namespace
 from headwater.model.nouns import Audit, Catalog, CatalogType, Fileset, FilesetType, Schema
-from headwater.model.tables import Column, Distribution, Index, Partitioning, SortOrder, Table
+from headwater.model.tables import Column, Distribution, Index, Partition, Partitioning, SortOrder, Table
 
 Json: TypeAlias = Mapping[str, Any]
 """An object in its wire form, which does wherever a model object does."""
@@ -128,9 +128,45 @@ class TableCatalog(_Part):
         """Drop a table and its data; False if there was none."""
         return bool(self._connection.call("DELETE", self._table(ident), query={"purge": True})["dropped"])
 
-    def _table(self, ident: NameIdentifier | str) -> str:
+    def list_partitions(
+        self, table: NameIdentifier | str, *, prefix: str | None = None, page_size: int | None = None
+    ) -> list[str]:
+        """The names of a table's partitions."""
+        pages = self._connection.pages(self._table(table, "partitions"), "names", page_size, namePrefix=prefix)
+        return [str(name) for name in pages]
+
+    def load_partitions(self, table: NameIdentifier | str, *, page_size: int | None = None) -> list[Partition]:
+        """A table's partitions, whole."""
+        pages = self._connection.pages(self._table(table, "partitions"), "partitions", page_size, details="true")
+        return [_partition(entry) for entry in pages]
+
+    def load_partition(self, table: NameIdentifier | str, name: str) -> Partition:
+        """One partition by its name, such as `dt=2024-01-01/country=us`."""
+        return _partition(self._connection.get(self._table(table, "partitions", name))["partition"])
+
+    def add_partitions(self, table: NameIdentifier | str, *partitions: Partition | Json) -> list[Partition]:
+        """Add partitions; an error says which were added before it came."""
+        body = {"partitions": list(partitions)}
+        made = self._connection.call("POST", self._table(table, "partitions"), body)["partitions"]
+        return [_partition(entry) for entry in made]
+
+    def drop_partition(self, table: NameIdentifier | str, name: str, purge: bool = False) -> bool:
+        """Drop a partition; False if there was none."""
+        path_ = self._table(table, "partitions", name)
+        return bool(self._connection.call("DELETE", path_, query={"purge": purge})["dropped"])
+
+    def drop_partitions(self, table: NameIdentifier | str, names: Sequence[str], purge: bool = False) -> int:
+        """Drop partitions by their names; how many there were."""
+        body = {"names": list(names), "purge": purge}
+        return int(self._connection.call("POST", self._table(table, "partitions", "drop"), body)["dropped"])
+
+    def _table(self, ident: NameIdentifier | str, *segments: str) -> str:
         schema, name = in_schema(ident)
-        return self._path(schema, "tables", name)
+        return self._path(schema, "tables", name, *segments)
+
+
+def _partition(entry: Json) -> Partition:
+    return cast("Partition", decode(entry, cast("type[Any]", Partition)))
 
 
 class FilesetCatalog(_Part):

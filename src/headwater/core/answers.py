@@ -16,7 +16,7 @@ from headwater.model.errors import IllegalArgumentError
 from headwater.model.names import NameIdentifier
 from headwater.model.nouns import Catalog, CatalogType, Fileset, FilesetType, Metalake, Schema
 from headwater.model.properties import Property
-from headwater.model.tables import Column, Distribution, Index, Partitioning, SortOrder, Table
+from headwater.model.tables import Column, Distribution, Index, Partition, Partitioning, SortOrder, Table
 from headwater.model.wire import Wire, always
 
 MAX_PAGE = 10_000
@@ -153,6 +153,19 @@ class AlterTable(Wire):
     updates: Annotated[list[TableChange], msgspec.Meta(min_length=1)]
 
 
+class AddPartitions(Wire):
+    """New partitions of one table."""
+
+    partitions: Annotated[list[Partition], msgspec.Meta(min_length=1)]
+
+
+class DropPartitions(Wire):
+    """Partitions to be dropped, by name; `purge` their data too."""
+
+    names: Annotated[list[str], msgspec.Meta(min_length=1)]
+    purge: bool = False
+
+
 class AlterFileset(Wire):
     """Changes of a fileset, applied in order."""
 
@@ -236,6 +249,26 @@ class TableAnswer(Answer, kw_only=True):
     table: Table
 
 
+class NamesAnswer(Answer, kw_only=True):
+    """Names without the chain above them."""
+
+    names: list[str] = always(list)
+    next_page_token: str | None = None
+
+
+class PartitionAnswer(Answer, kw_only=True):
+    """One partition."""
+
+    partition: Partition
+
+
+class PartitionsAnswer(Answer, kw_only=True):
+    """Partitions, whole."""
+
+    partitions: list[Partition] = always(list)
+    next_page_token: str | None = None
+
+
 class FilesetAnswer(Answer, kw_only=True):
     """One fileset."""
 
@@ -246,6 +279,12 @@ class DroppedAnswer(Answer, kw_only=True):
     """Whether there was something to drop."""
 
     dropped: bool
+
+
+class DroppedManyAnswer(Answer, kw_only=True):
+    """How many were there to be dropped."""
+
+    dropped: int
 
 
 class Credential(Wire):

@@ -13,6 +13,7 @@ from headwater.events import GROUP, Bus, Listener
 from headwater.events.metrics import Metrics
 from headwater.model.errors import (
     CatalogNotInUseError,
+    HeadwaterError,
     MetalakeNotInUseError,
     NoSuchCatalogError,
     NoSuchMetalakeError,
@@ -66,6 +67,14 @@ class Lake:
         if in_use:
             require_in_use(row)
         return row
+
+    async def folded(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The names with those below the catalog as the catalog keeps them: in lower case, where it knows no other."""
+        try:
+            provider = self.connectors.get(names[0], await self.catalog(names[0], names[1])).provider
+        except HeadwaterError:
+            return names  # whoever goes on with them meets the same error, after it was seen whether they may
+        return (*names[:2], *map(provider.fold, names[2:4]), *names[4:])
 
     async def _chain(self, names: tuple[str, ...]) -> list[Row]:
         token = await self.store.token()

@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from headwater.access import Actor
-from headwater.catalogs.base import Provider
+from headwater.catalogs.base import Provider, caller
 from headwater.core.lake import Lake
 from headwater.core.verbs import Answer, NoBody, NoQuery, Verb
 from headwater.events import Event
@@ -137,7 +137,10 @@ async def operate(lake: Lake, call: Call) -> Encoded:
     begun = time.perf_counter()
     event_id = f"{_process}-{next(_counter):x}"
     error: HeadwaterError | None = None
+    caller.set(call.actor.name)
     try:
+        if not verb.by_full_name and any(name != name.lower() for name in call.names[2:4]):
+            call.names = await lake.folded(call.names)
         if not await lake.policy.allows(call.actor, verb.privilege, verb.subject(call.names)):
             where = ".".join(call.names) or "this server"
             raise ForbiddenError(f"User '{call.actor.name}' is not allowed to {verb.event} on {where}")

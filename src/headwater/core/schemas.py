@@ -6,7 +6,7 @@ import urllib.parse
 
 import msgspec
 
-from headwater.catalogs.base import Found, Page, SupportsFilesets, SupportsSchemas
+from headwater.catalogs.base import Found, Page, SupportsFilesets, SupportsSchemas, deleted
 from headwater.core import answers as a
 from headwater.core import keeping, locations
 from headwater.core.connectors import Connector
@@ -56,7 +56,7 @@ async def list_schemas(lake: Lake, call: Call) -> Result:
     page = call.query.page()
     provider, token = connector.provider, connector.provider.token()
     if isinstance(provider, SupportsSchemas):
-        parent = split_schema(call.query.parent_schema) if call.query.parent_schema else ()
+        parent = split_schema(provider.fold(call.query.parent_schema)) if call.query.parent_schema else ()
         names = await connector.call(provider.list_schemas, parent, page)
         return _identifiers(call, names, page, connector, token)
     names = await lake.store.read(
@@ -81,6 +81,7 @@ async def create_schema(lake: Lake, call: Call) -> Result:
     name = check_new_name("schema", urllib.parse.unquote(body.name))
     catalog, connector = await open_catalog(lake, call)
     provider, properties = connector.provider, body.properties or {}
+    name = provider.fold(name)
     provider.check_name("schema", name)
     provider.schema_properties.check_new(properties)
     if isinstance(provider, SupportsSchemas):
@@ -170,10 +171,14 @@ async def drop_schema(lake: Lake, call: Call) -> Result:
     catalog, connector = await open_catalog(lake, call)
     provider, name, cascade = connector.provider, call.names[2], call.query.cascade
     if isinstance(provider, SupportsSchemas):
+        noted: list[str] = []
+        deleted.set(noted)
         dropped = await keeping.forget_schema_while(
             lake, catalog.id, name, lambda: connector.call(provider.drop_schema, split_schema(name), cascade),
             cascade=cascade,
         )  # fmt: skip
+        if noted:
+            call.details["deleted"] = noted
         return Result(a.DroppedAnswer(dropped=dropped))
     return Result(a.DroppedAnswer(dropped=await _drop_managed(lake, call, catalog, connector, cascade)))
 

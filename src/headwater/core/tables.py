@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.catalogs.base import Found, NewTable, SupportsTables
+from headwater.catalogs.base import Found, NewTable, Provider, SupportsTables
 from headwater.core import answers as a
 from headwater.core import keeping
 from headwater.core.lake import Lake
@@ -45,6 +45,8 @@ async def create_table(lake: Lake, call: Call) -> Result:
     check_table(new.columns, new.partitioning, new.distribution, new.sort_orders, new.indexes)
     catalog, connector = await open_catalog(lake, call)
     provider = connector.supporting(SupportsTables, "tables")  # type: ignore[type-abstract]
+    new.name = name = connector.provider.fold(name)
+    connector.provider.check_name("table", name)
     connector.provider.table_properties.check_new(new.properties)
     found: Found[Table] = await connector.call(provider.create_table, split_schema(call.names[2]), new)
     path = keeping.table_path(call.names[2], name)
@@ -76,7 +78,7 @@ async def alter_table(lake: Lake, call: Call) -> Result:
     provider = connector.supporting(SupportsTables, "tables")  # type: ignore[type-abstract]
     check_property_changes(connector.provider.table_properties, list(updates))
     connector.provider.check_changes(updates)
-    target = _target(updates, schema, name)
+    target = _target(connector.provider, updates, schema, name)
 
     async def act() -> Found[Table]:
         return await connector.call(provider.alter_table, split_schema(schema), name, updates)
@@ -94,12 +96,13 @@ async def alter_table(lake: Lake, call: Call) -> Result:
     return Result(a.TableAnswer(table=table))
 
 
-def _target(updates: list[c.TableChange], schema: str, name: str) -> str:
+def _target(provider: Provider, updates: list[c.TableChange], schema: str, name: str) -> str:
     """Where the table is after the changes."""
     for update in updates:
         if isinstance(update, c.RenameTable):
-            name = check_new_name("table", update.new_name, "updates.newName")
-            schema = update.new_schema_name or schema
+            name = provider.fold(check_new_name("table", update.new_name, "updates.newName"))
+            provider.check_name("table", name)
+            schema = provider.fold(update.new_schema_name or schema)
     return keeping.table_path(schema, name)
 
 

@@ -43,6 +43,7 @@ METALAKE = Noun("metalake", "metalakes")
 CATALOG = Noun("catalog", "catalogs", METALAKE)
 SCHEMA = Noun("schema", "schemas", CATALOG)
 TABLE = Noun("table", "tables", SCHEMA)
+PARTITION = Noun("partition", "partitions", TABLE)
 FILESET = Noun("fileset", "filesets", SCHEMA)
 PROVIDER = Noun("provider", "providers")
 

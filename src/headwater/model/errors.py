@@ -7,10 +7,10 @@ HeadwaterError
 ├── UnauthorizedError                 401
 ├── ForbiddenError                    403
 ├── NotFoundError                     404
-│   └── NoSuch{Metalake,Catalog,Schema,Table,Fileset,LocationName}Error
+│   └── NoSuch{Metalake,Catalog,Schema,Table,Partition,Fileset,LocationName}Error
 ├── UnsupportedOperationError         405  the catalog can't do that
 ├── AlreadyExistsError                409
-│   └── {Metalake,Catalog,Schema,Table,Fileset}AlreadyExistsError
+│   └── {Metalake,Catalog,Schema,Table,Partition,Fileset}AlreadyExistsError
 ├── NonEmptyError                     409
 │   └── NonEmpty{Metalake,Catalog,Schema}Error
 ├── NotInUseError                     409  it, or what it lies in, is disabled
@@ -119,6 +119,12 @@ class NoSuchTableError(NotFoundError):
     type = "NoSuchTableException"
 
 
+class NoSuchPartitionError(NotFoundError):
+    """No partition of that name."""
+
+    type = "NoSuchPartitionException"
+
+
 class NoSuchFilesetError(NotFoundError):
     """No fileset of that name."""
 
@@ -165,6 +171,12 @@ class TableAlreadyExistsError(AlreadyExistsError):
     """A table (or view) of that name is there already."""
 
     type = "TableAlreadyExistsException"
+
+
+class PartitionAlreadyExistsError(AlreadyExistsError):
+    """A partition of these values exists."""
+
+    type = "PartitionAlreadyExistsException"
 
 
 class FilesetAlreadyExistsError(AlreadyExistsError):

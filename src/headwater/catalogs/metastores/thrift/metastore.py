@@ -1,0 +1,407 @@
+"""The Hive Metastore as a `Metastore`: which calls are made, and what its refusals mean."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import Any, TypeVar
+
+from hive_metastore import ttypes
+from thrift.Thrift import TApplicationException, TException
+
+from headwater.catalogs.base import caller
+from headwater.catalogs.metastores.entries import Database, Entry, Listed, PartitionEntry
+from headwater.catalogs.metastores.partitions import partition_name
+from headwater.catalogs.metastores.thrift import DEFAULT_CATALOG, convert
+from headwater.catalogs.metastores.thrift.pool import NOBODY, ConnectionPool
+from headwater.model.errors import (
+    AlreadyExistsError,
+    BackendLockedError,
+    ConnectionFailedError,
+    HeadwaterError,
+    IllegalArgumentError,
+    NonEmptySchemaError,
+    NoSuchSchemaError,
+    NoSuchTableError,
+    PartitionAlreadyExistsError,
+    SchemaAlreadyExistsError,
+    TableAlreadyExistsError,
+)
+
+T = TypeVar("T")
+
+_NAME = re.compile(r"[^\s*|.'\"\\/]+")
+"""Names that a Metastore can hold at all; others would be patterns to some of its calls."""
+_ALL = 32_767
+_BATCH = 500
+"""Tables or partitions in one answer or request."""
+_LOCK_PATIENCE = 10.0
+
+_CAPABILITIES = [
+    "ACCEPTS_UNMODIFIED_METADATA",
+    "EXTREAD",
+    "EXTWRITE",
+    "HIVEBUCKET2",
+    "HIVEFULLACIDREAD",
+    "HIVEMANAGEDINSERTREAD",
+    "HIVECACHEINVALIDATE",
+    "CONNECTORREAD",
+]
+"""What version 4 asks of readers before it shows them an entry as it is, with its buckets for one."""
+
+
+class _Refused(Exception):  # noqa: N818 - an answer, not a failure
+    """An answer of the Metastore's that says no. The generated exceptions themselves can't be raised through `with`."""
+
+    def __init__(self, raw: Any) -> None:
+        self.message = str(raw.message)
+        super().__init__(self.message)
+
+
+class _NoSuchObject(_Refused):
+    pass
+
+
+class _AlreadyExists(_Refused):
+    pass
+
+
+class _InvalidObject(_Refused):
+    pass
+
+
+class _InvalidOperation(_Refused):
+    pass
+
+
+class _Meta(_Refused):
+    pass
+
+
+_REFUSALS: dict[type[TException], type[_Refused]] = {
+    ttypes.NoSuchObjectException: _NoSuchObject,
+    ttypes.AlreadyExistsException: _AlreadyExists,
+    ttypes.InvalidObjectException: _InvalidObject,
+    ttypes.InvalidOperationException: _InvalidOperation,
+    ttypes.MetaException: _Meta,
+}
+
+
+class ThriftMetastore:
+    """A Hive Metastore, version 2.3 to 4.x."""
+
+    renames = True
+    deletes_data = True
+
+    def __init__(self, name: str, pool: ConnectionPool, catalog: str) -> None:
+        self.name, self.catalog = name, catalog
+        self._pool = pool
+        self._unknown: set[str] = set()
+
+    def probe(self) -> None:
+        """Count the databases of the catalog."""
+        self._read("get_databases", self._scoped("*"))
+
+    def close(self) -> None:
+        """Hang up; a later call connects anew."""
+        self._pool.close()
+
+    # --- databases -------------------------------------------------------------------------------------------------
+
+    def databases(self) -> list[str]:
+        """All names."""
+        return list(self._read("get_databases", self._scoped("*")))
+
+    def database(self, name: str) -> Database:
+        """One, or NoSuchSchemaError."""
+        self._check_possible(name)
+        try:
+            return convert.database(self._read("get_database", self._scoped(name)))
+        except _NoSuchObject:
+            raise self._no_schema(name) from None
+
+    def create_database(self, database: Database) -> None:
+        """Make it, or SchemaAlreadyExistsError."""
+        database.owner = database.owner or caller.get() or NOBODY
+        try:
+            self._write("create_database", convert.raw_database(database, self.catalog))
+        except _AlreadyExists:
+            raise SchemaAlreadyExistsError(f"Schema {self.name}.{database.name} already exists") from None
+
+    def alter_database(self, before: Database, after: Database) -> None:
+        """Replace it."""
+        raw = convert.raw_database(after, self.catalog, before.raw)
+        try:
+            self._write("alter_database", self._scoped(before.name), raw)
+        except _NoSuchObject:
+            raise self._no_schema(before.name) from None
+
+    def drop_database(self, name: str) -> None:
+        """Drop an empty one; its folder goes with it."""
+        self._check_possible(name)
+        try:
+            self._write("drop_database", self._scoped(name), True, False)
+        except _NoSuchObject:
+            raise self._no_schema(name) from None
+        except _InvalidOperation as e:
+            raise NonEmptySchemaError(f"Schema {self.name}.{name} is not empty: {e.message}") from None
+
+    # --- tables ----------------------------------------------------------------------------------------------------
+
+    def listed(self, database: str) -> list[Listed]:
+        """Names and kinds by one call; a second one when there are none."""
+        self._check_possible(database)
+        found = self._read("get_table_meta", self._scoped(database), "*", [])
+        if not found:
+            self.database(database)
+        return [Listed(meta.tableName, meta.tableType) for meta in found]
+
+    def entries(self, database: str) -> Iterator[Entry]:
+        """All entries, as many at once as fit into an answer."""
+        names = iter([one.name for one in self.listed(database)])
+        while batch := list(islice(names, _BATCH)):
+            request = ttypes.GetTablesRequest(
+                dbName=database,
+                tblNames=batch,
+                catName=self.catalog,
+                capabilities=_CLIENT,
+                processorCapabilities=_CAPABILITIES,
+                processorIdentifier=NOBODY,
+            )
+            for raw in self._read("get_table_objects_by_name_req", request).tables:
+                yield convert.entry(raw)
+
+    def entry(self, database: str, name: str) -> Entry:
+        """One, or NoSuchTableError."""
+        self._check_possible(database)
+        request = ttypes.GetTableRequest(
+            dbName=database,
+            tblName=name,
+            catName=self.catalog,
+            capabilities=_CLIENT,
+            processorCapabilities=_CAPABILITIES,
+            processorIdentifier=NOBODY,
+        )
+        try:
+            return convert.entry(self._get_table(request))
+        except _NoSuchObject:
+            self.database(database)
+            raise NoSuchTableError(f"Table {self.name}.{database}.{name} does not exist") from None
+
+    def _get_table(self, request: Any) -> Any:
+        """By the request-style call, which version 4 insists on; servers before it may not know it."""
+        if "get_table_req" not in self._unknown:
+            try:
+                return self._read("get_table_req", request).table
+            except TApplicationException as e:
+                if e.type != TApplicationException.UNKNOWN_METHOD:
+                    raise
+                self._unknown.add("get_table_req")
+        return self._read("get_table", self._scoped(request.dbName), request.tblName)
+
+    def create(self, entry: Entry) -> None:
+        """Make it, in the name of the caller."""
+        entry.owner = entry.owner or caller.get() or NOBODY
+        raw = convert.raw_entry(entry, self.catalog)
+        try:
+            self._write("create_table", raw)
+        except _AlreadyExists:
+            where = f"{self.name}.{entry.database}.{entry.name}"
+            raise TableAlreadyExistsError(f"Table {where} already exists") from None
+        except (_NoSuchObject, _InvalidObject) as e:
+            self.database(entry.database)
+            raise IllegalArgumentError(f"Table {entry.name}: the Hive Metastore refuses it: {e.message}") from None
+
+    def replace(self, before: Entry, after: Entry) -> None:
+        """Write it over the old one; with another name that is a rename, which moves a managed table's folder."""
+        raw = convert.raw_entry(after, self.catalog, before)
+        moves = (before.database, before.name) != (after.database, after.name)
+        if moves:
+            self.database(after.database)
+            self._refuse_taken(after)
+        environment = ttypes.EnvironmentContext(properties={"DO_NOT_UPDATE_STATS": "true"})
+        try:
+            self._write(
+                "alter_table_with_environment_context", self._scoped(before.database), before.name, raw, environment
+            )
+        except _InvalidOperation as e:
+            if moves and "exists" in str(e.message):
+                raise TableAlreadyExistsError(f"Table {self.name}.{after.database}.{after.name} exists") from None
+            self._raise_refused(before, e)
+        except _Meta as e:
+            self._raise_refused(before, e)
+
+    def _refuse_taken(self, after: Entry) -> None:
+        with suppress(NoSuchTableError):
+            self.entry(after.database, after.name)
+            raise TableAlreadyExistsError(f"Table {self.name}.{after.database}.{after.name} already exists")
+
+    def _raise_refused(self, before: Entry, error: Any) -> None:
+        self.entry(before.database, before.name)  # it may be gone: that is then the error
+        raise IllegalArgumentError(f"updates: the Hive Metastore refuses the change: {error.message}") from None
+
+    def drop(self, entry: Entry, delete_data: bool) -> None:
+        """Remove it; the Metastore deletes a managed table's data itself."""
+        try:
+            self._write("drop_table", self._scoped(entry.database), entry.name, delete_data)
+        except _NoSuchObject:
+            raise NoSuchTableError(f"Table {self.name}.{entry.database}.{entry.name} does not exist") from None
+
+    # --- locks -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def locked(self, database: str, name: str) -> Iterator[None]:
+        """The Metastore's exclusive lock of a table, as Iceberg's own writers and Hive take it."""
+        lock_id = self._lock(database, name)
+        try:
+            yield
+        finally:
+            with suppress(HeadwaterError, _Refused):  # one that is left behind ends by itself after a while
+                self._write("unlock", ttypes.UnlockRequest(lockid=lock_id))
+
+    def _lock(self, database: str, name: str) -> int:
+        component = ttypes.LockComponent(
+            type=ttypes.LockType.EXCLUSIVE,
+            level=ttypes.LockLevel.TABLE,
+            dbname=database,
+            tablename=name,
+            operationType=ttypes.DataOperationType.NO_TXN,
+            isTransactional=False,
+        )
+        user = caller.get() or NOBODY
+        request = ttypes.LockRequest(
+            component=[component], user=user, hostname=socket.gethostname(), agentInfo="headwater"
+        )
+        answer = self._write("lock", request)
+        begun, pause = time.monotonic(), 0.02
+        while answer.state == ttypes.LockState.WAITING:
+            if time.monotonic() - begun > _LOCK_PATIENCE:
+                self._write("unlock", ttypes.UnlockRequest(lockid=answer.lockid))
+                raise BackendLockedError(f"Table {self.name}.{database}.{name} is locked by somebody else")
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.5)
+            answer = self._write("check_lock", ttypes.CheckLockRequest(lockid=answer.lockid))
+        if answer.state != ttypes.LockState.ACQUIRED:
+            raise BackendLockedError(f"Table {self.name}.{database}.{name} could not be locked")
+        return int(answer.lockid)
+
+    # --- partitions ------------------------------------------------------------------------------------------------
+
+    def partition_names(self, entry: Entry) -> list[str]:
+        """All names."""
+        return list(self._read("get_partition_names", self._scoped(entry.database), entry.name, -1))
+
+    def partitions(self, entry: Entry, values: Sequence[Sequence[str]] | None = None) -> Iterator[PartitionEntry]:
+        """All, or those of these values, in batches."""
+        keys = [key.name for key in entry.partition_keys]
+        found = self.partition_names(entry) if values is None else [partition_name(keys, v) for v in values]
+        names = iter(found)
+        while batch := list(islice(names, _BATCH)):
+            for raw in self._partitions_by_names(entry, batch):
+                yield convert.partition(raw)
+
+    def _partitions_by_names(self, entry: Entry, names: list[str]) -> list[Any]:
+        if "get_partitions_by_names_req" not in self._unknown:
+            request = ttypes.GetPartitionsByNamesRequest(
+                db_name=self._scoped(entry.database),
+                tbl_name=entry.name,
+                names=names,
+                processorCapabilities=_CAPABILITIES,
+                processorIdentifier=NOBODY,
+            )
+            try:
+                return list(self._read("get_partitions_by_names_req", request).partitions)
+            except TApplicationException as e:
+                if e.type != TApplicationException.UNKNOWN_METHOD:
+                    raise
+                self._unknown.add("get_partitions_by_names_req")
+        return list(self._read("get_partitions_by_names", self._scoped(entry.database), entry.name, names))
+
+    def partition(self, entry: Entry, values: Sequence[str]) -> PartitionEntry | None:
+        """One, or None."""
+        try:
+            return convert.partition(
+                self._read("get_partition", self._scoped(entry.database), entry.name, list(values))
+            )
+        except _NoSuchObject:
+            return None
+
+    def add_partitions(self, entry: Entry, partitions: Sequence[PartitionEntry]) -> None:
+        """Add them in batches, each of which is all or nothing to the Metastore."""
+        keys = [key.name for key in entry.partition_keys]
+        named = [(partition_name(keys, p.values), p) for p in partitions]
+        for start in range(0, len(named), _BATCH):
+            batch = named[start : start + _BATCH]
+            request = ttypes.AddPartitionsRequest(
+                dbName=entry.database,
+                tblName=entry.name,
+                parts=[convert.raw_partition(entry, p, name, self.catalog) for name, p in batch],
+                ifNotExists=False,
+                needResult=False,
+                catName=self.catalog,
+            )
+            try:
+                self._write("add_partitions_req", request)
+            except (_Refused, HeadwaterError) as e:
+                raise _partly_added(e, [name for name, _ in named[:start]]) from None
+
+    def drop_partitions(self, entry: Entry, values: Iterable[Sequence[str]], delete_data: bool) -> int:
+        """Drop those that are there."""
+        dropped = 0
+        for one in values:
+            try:
+                dropped += bool(
+                    self._write("drop_partition", self._scoped(entry.database), entry.name, list(one), delete_data)
+                )
+            except _NoSuchObject:
+                continue
+        return dropped
+
+    # --- calls -----------------------------------------------------------------------------------------------------
+
+    def _read(self, method: str, *args: Any) -> Any:
+        return self._call(method, args, again=True)
+
+    def _write(self, method: str, *args: Any) -> Any:
+        return self._call(method, args, again=False)
+
+    def _call(self, method: str, args: tuple[Any, ...], *, again: bool) -> Any:
+        try:
+            return self._pool.run(lambda client: getattr(client, method)(*args), again=again)
+        except TApplicationException as e:
+            if e.type == TApplicationException.UNKNOWN_METHOD:
+                raise
+            raise ConnectionFailedError(f"The Hive Metastore failed in {method}: {e.message}") from None
+        except TException as e:
+            if type(e) in _REFUSALS:
+                raise _REFUSALS[type(e)](e) from None
+            said = getattr(e, "message", None) or type(e).__name__
+            raise ConnectionFailedError(f"The Hive Metastore refused {method}: {said}") from None
+
+    def _scoped(self, database: str) -> str:
+        """A database's name for the calls that are older than catalogs."""
+        return database if self.catalog == DEFAULT_CATALOG else f"@{self.catalog}#{database}"
+
+    def _check_possible(self, database: str) -> None:
+        if _NAME.fullmatch(database) is None:
+            raise self._no_schema(database)
+
+    def _no_schema(self, name: str) -> NoSuchSchemaError:
+        return NoSuchSchemaError(f"Schema {self.name}.{name} does not exist")
+
+
+_CLIENT = ttypes.ClientCapabilities(values=[ttypes.ClientCapability.INSERT_ONLY_TABLES])
+
+
+def _partly_added(error: Exception, added: list[str]) -> HeadwaterError:
+    said = getattr(error, "message", None) or str(error)
+    before = f"; added before that: {', '.join(added)}" if added else "; none was added"
+    if isinstance(error, _AlreadyExists | AlreadyExistsError):
+        return PartitionAlreadyExistsError(f"{said}{before}")
+    if isinstance(error, HeadwaterError):
+        return type(error)(f"{said}{before}")
+    return IllegalArgumentError(f"partitions: the Hive Metastore refuses them: {said}{before}")

@@ -1,0 +1,1 @@
+"""Providers of metastores that hold tables of many formats side by side: the base of `hive` and `glue`."""
