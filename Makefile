@@ -72,7 +72,7 @@ clean: ## delete .venv and everything built
 $(RUN_STAMP): $(PINS) | $(BIN)/python
 	@echo "Installing what Headwater runs with ..."
 	@$(PIP_INSTALL) $(BUILD_TOOLS)
-	@$(PIP_INSTALL) --no-build-isolation -e '.[postgres,iceberg,s3]'
+	@$(PIP_INSTALL) --no-build-isolation -e '.[postgres,iceberg,hive,s3]'
 	@touch $@
 
 $(DEV_STAMP): $(PINS) | $(BIN)/python

@@ -23,6 +23,7 @@ from pyiceberg.types import LongType, NestedField
 
 from tests import servers
 from tests.engines import SparkError, spark
+from tests.servers import artifacts
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -406,6 +407,60 @@ def test_hanging_accepts_and_never_answers() -> None:
 def test_free_ports_are_below_those_of_outgoing_connections() -> None:
     first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     assert all(servers.free_port() < first_outgoing for _ in range(20))
+
+
+# Trino is a large download, and so not part of the other tests.
+@pytest.mark.skipif("HEADWATER_TEST_TRINO" not in os.environ, reason="set HEADWATER_TEST_TRINO to run what needs Trino")
+def test_trino_reads_what_it_wrote_and_names_a_bad_catalog() -> None:
+    with servers.hms31() as hms:
+        lake = {"connector.name": "hive", "hive.metastore.uri": hms.uri, "fs.hadoop.enabled": "true"}
+        with servers.trino(catalogs={"lake": lake}) as server:
+            server.query("CREATE SCHEMA lake.d")
+            server.query("CREATE TABLE lake.d.t AS SELECT 1 AS id, DATE '2024-05-06' AS day")
+            server.stop()
+            server.start()
+            assert server.query("SELECT * FROM lake.d.t") == [[1, "2024-05-06"]]
+            with pytest.raises(servers.TrinoError) as failure:
+                server.query("SELECT * FROM lake.d.nothing")
+            assert failure.value.name == "TABLE_NOT_FOUND"
+        with pytest.raises(servers.ServerError, match=r"(?s)did not load the catalog lake.*no-such"):
+            servers.trino(catalogs={"lake": {**lake, "no-such": "property"}})
+
+
+BUILDER = """
+    import sys, time
+    from pathlib import Path
+    from tests.servers import artifacts
+
+    def build(folder):
+        print("built", flush=True)
+        time.sleep(0.5)
+        (folder / "part").write_text("whole")
+
+    print((artifacts.cached("thing", 1, build) / "part").read_text())
+"""
+
+
+class TestArtifacts:
+    def test_processes_that_want_the_same_wait_for_one_of_them(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        command = [sys.executable, "-c", textwrap.dedent(BUILDER)]
+        both = [subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        written = [process.communicate(timeout=60)[0].split() for process in both]
+        assert sorted(written) == [["built", "whole"], ["whole"]]
+
+    def test_a_failed_build_leaves_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+        def fail(folder: Path) -> None:
+            (folder / "part").touch()
+            raise servers.ServerError("no such artifact")
+
+        with pytest.raises(servers.ServerError):
+            artifacts.cached("thing", 1, fail)
+        assert {found.name for found in artifacts.cache_folder().iterdir()} == {"locks"}
 
 
 OWNER = """

@@ -18,6 +18,7 @@ from tests.servers.iceberg_rest import IcebergRestServer
 from tests.servers.moto import MotoServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.process import ProcessServer, Server, ServerError, free_port
+from tests.servers.trino import TrinoError, TrinoServer
 
 postgres = PostgresServer
 moto = MotoServer
@@ -26,6 +27,7 @@ hanging = HangingServer
 hms31 = HiveMetastore31
 hms40 = HiveMetastore40
 iceberg_rest = IcebergRestServer
+trino = TrinoServer
 
 # What `python -m tests.servers up` can start. A further server is one module and one line here.
 REGISTRY: dict[str, Callable[[int | None], Server]] = {
@@ -36,6 +38,7 @@ REGISTRY: dict[str, Callable[[int | None], Server]] = {
     "hms31": HiveMetastore31,
     "hms40": HiveMetastore40,
     "iceberg-rest": IcebergRestServer,
+    "trino": TrinoServer,
 }
 
 __all__ = [
@@ -51,6 +54,8 @@ __all__ = [
     "ProcessServer",
     "Server",
     "ServerError",
+    "TrinoError",
+    "TrinoServer",
     "aws",
     "free_port",
     "hanging",
@@ -59,4 +64,5 @@ __all__ = [
     "iceberg_rest",
     "moto",
     "postgres",
+    "trino",
 ]

@@ -61,8 +61,11 @@ def class_path(wanted: Jars) -> list[Path]:
     return sorted(jars(wanted).glob("*.jar"))
 
 
-def archive(coordinate: str) -> Path:
-    """The unpacked content of a `tar.gz` artifact, without the one folder that everything in it lies in."""
+def archive(coordinate: str, finish: Callable[[Path], None] | None = None) -> Path:
+    """The unpacked content of a `tar.gz` artifact, without the one folder that everything in it lies in.
+
+    `finish` may change the folder before anybody sees it.
+    """
     _, artifact, version, *_ = coordinate.split(":")
 
     def build(folder: Path) -> None:
@@ -77,6 +80,8 @@ def archive(coordinate: str) -> Path:
             part.rename(folder / part.name)
         shutil.rmtree(packed)
         shutil.rmtree(unpacked)
+        if finish is not None:
+            finish(folder)
 
     return cached(f"{artifact}-{version}", coordinate, build)
 
@@ -169,10 +174,11 @@ def _ivy_dependencies(wanted: Jars) -> Iterator[str]:
         files.setdefault((group, artifact, version), []).append(file)
     transitive = {_parts(coordinate)[:3] for coordinate in wanted.transitive}
     for module, named in files.items():
-        group, artifact, version = module
+        group, artifact, version = map(quoteattr, module)
+        rest = "true" if module in transitive else "false"
         yield (
-            f"<dependency org={quoteattr(group)} name={quoteattr(artifact)} rev={quoteattr(version)}"
-            f' transitive="{str(module in transitive).lower()}" conf="default-&gt;default">{"".join(named)}</dependency>'
+            f'<dependency org={group} name={artifact} rev={version} transitive="{rest}" conf="default-&gt;default">'
+            f"{''.join(named)}</dependency>"
         )
 
 

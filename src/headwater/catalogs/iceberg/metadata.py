@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ from headwater.model.nouns import Audit
 from headwater.model.types import Integer
 
 MODE = "write.distribution-mode"
+
+_GZIP = b"\x1f\x8b"
 
 Path = tuple[str, ...]
 Names = Mapping[int, Path]
@@ -80,6 +83,11 @@ class Metadata(_Kebab):
 
 
 decode: Callable[[bytes], Metadata] = msgspec.json.Decoder(Metadata).decode
+
+
+def unzipped(content: bytes) -> bytes:
+    """What is in a metadata file: engines gzip some, and name those in several ways."""
+    return gzip.decompress(content) if content.startswith(_GZIP) else content
 
 
 def to_table(name: str, metadata: Metadata) -> Found[m.Table]:

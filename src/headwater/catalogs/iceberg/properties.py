@@ -2,74 +2,10 @@
 
 from __future__ import annotations
 
-from headwater.model.properties import DRIVER_PREFIX, Kind, Properties, Property
-
-BACKENDS = ("memory", "jdbc")
+from headwater.model.properties import Kind, Properties, Property
 
 CODE = ("py-io-impl", "py-catalog-impl", "write.py-location-provider.impl")
 """Keys by which pyiceberg is told to import a class: nobody may choose what code the server runs."""
-
-_S3 = (
-    Property(name="s3-endpoint", description="Address of an S3-compatible store; AWS's own without it."),
-    Property(name="s3-region", description="AWS region of the bucket."),
-    Property(name="s3-access-key-id", description="Access key; without it the server's own AWS identity.", hidden=True),
-    Property(name="s3-secret-access-key", description="Secret of the access key.", hidden=True),
-    Property(
-        name="s3-path-style-access",
-        description="Write the bucket into the path instead of the host name.",
-        kind=Kind.BOOLEAN,
-        default="false",
-    ),
-)
-
-CATALOG = Properties(
-    [
-        Property(
-            name="catalog-backend",
-            description="What keeps the list of tables: a database (jdbc), or this process's life time (memory).",
-            kind=Kind.CHOICE,
-            choices=BACKENDS,
-            required=True,
-            immutable=True,
-        ),
-        Property(
-            name="uri",
-            description="Of the database: sqlite:////absolute/path, postgresql://host:port/database, or the same with "
-            "jdbc: in front. User and password go into jdbc-user and jdbc-password.",
-            required_when={"catalog-backend": ("jdbc",)},
-        ),
-        Property(
-            name="warehouse",
-            description="Folder of new tables that name no location: an absolute path, file: or s3://bucket/path.",
-        ),
-        Property(
-            name="catalog-backend-name",
-            description="The catalog's name inside the database; several may share one.",
-            default="the backend's name",
-        ),
-        Property(name="jdbc-user", description="User of the database.", hidden=True),
-        Property(name="jdbc-password", description="Password of the database.", hidden=True),
-        Property(name="jdbc-driver", description="Accepted for engines; the server needs none."),
-        Property(
-            name="jdbc-initialize",
-            description="Make the catalog's tables in the database if they are not there.",
-            kind=Kind.BOOLEAN,
-            default="true",
-        ),
-        *_S3,
-        *(
-            Property(name=f"{DRIVER_PREFIX}{key}", description="Names code; not settable here.", reserved=True)
-            for key in CODE
-        ),
-        *(
-            Property(
-                name=f"{DRIVER_PREFIX}s3.{key}", description="Handed to pyiceberg without the prefix.", hidden=True
-            )
-            for key in ("access-key-id", "secret-access-key", "session-token")
-        ),
-        Property(name=f"{DRIVER_PREFIX}s3.*", description="Handed to pyiceberg without the prefix."),
-    ]
-)
 
 SCHEMA = Properties(
     [

@@ -8,8 +8,10 @@ import sqlalchemy as sa
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergNamespaceProperties, IcebergTables, SqlCatalog
 
+from headwater.catalogs.iceberg.files import OurFiles
 
-class ExactSqlCatalog(SqlCatalog):
+
+class ExactSqlCatalog(OurFiles, SqlCatalog):
     """Tells `S` from `s`: pyiceberg looks for schemas inside a schema with LIKE, which SQLite takes in any case."""
 
     def namespace_exists(self, identifier: Any) -> bool:

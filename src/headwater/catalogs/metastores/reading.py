@@ -20,6 +20,9 @@ from headwater.model.tables import (
 )
 
 SERDE_PARAMETER = "serde.parameter."
+SOURCE = "schema-source"
+"""Says where the columns of a table come from whose truth lies elsewhere than in its entry."""
+_STAND_IN = ("col", "array<string>")
 KINDS = {EXTERNAL_TABLE: "external-table", MANAGED_TABLE: "managed-table"}
 
 
@@ -52,10 +55,20 @@ def identity(created: float | None, parameters: dict[str, str]) -> str:
 
 def columns(entry: Entry) -> list[Column]:
     """The columns, those that the table is partitioned by included."""
+    if not has_columns(entry):
+        return []
     fields = sparkschema.read_fields(entry.parameters) if sparkschema.is_data_source(entry) else None
     if fields is not None:
         return [sparkschema.column(f) for f in fields]
     return [_column(f) for f in (*entry.storage.columns, *entry.partition_keys)]
+
+
+def has_columns(entry: Entry) -> bool:
+    """Whether the entry knows the table's columns, and has no mere stand-in for those in the table's own log."""
+    fields = sparkschema.read_fields(entry.parameters)
+    if not sparkschema.is_data_source(entry) or fields:
+        return True
+    return [(f.name, f.type) for f in entry.storage.columns] != [_STAND_IN]
 
 
 def partition_columns(entry: Entry) -> list[str]:
@@ -86,6 +99,8 @@ def properties(entry: Entry) -> dict[str, str]:
     _add(shown, "table-format", found)
     if found == formats.HIVE:
         _add(shown, "format", formats.storage_format(storage))
+    if not has_columns(entry):
+        _add(shown, SOURCE, "none: the entry has a stand-in only, the table's own log has the columns")
     if entry.kind:
         _add(shown, "table-type", entry.kind)
         if entry.kind in KINDS:

@@ -106,8 +106,6 @@ def _split_columns(table: NewTable) -> tuple[list[Field], list[Field]]:
             f"partitioning: the partition columns must be the table's last ones, in this order: {', '.join(keys)}"
         )
     count = len(fields) - len(keys)
-    if not count:
-        raise IllegalArgumentError("columns: at least one column is needed that the table is not partitioned by")
     return fields[:count], fields[count:]
 
 

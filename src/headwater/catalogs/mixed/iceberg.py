@@ -22,7 +22,6 @@ from headwater.model.tables import Table
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
-SOURCE = "schema-source"
 POINTER = "metadata_location"
 _OURS = ("table_type", "table-format", "table-type", *reading.KINDS.values())
 """Properties of a new table that say what it is to be, and are not the table's own."""
@@ -31,19 +30,18 @@ _OURS = ("table_type", "table-format", "table-type", *reading.KINDS.values())
 class IcebergSide:
     """Iceberg's tables among those of other formats."""
 
-    def __init__(self, context: Context, metastore: Metastore, on_glue: bool) -> None:
-        self._context, self._metastore, self._on_glue = context, metastore, on_glue
-        self._access = Access(context, separate="aws-region" in context.properties)
+    def __init__(self, context: Context, metastore: Metastore, access: Access, on_glue: bool) -> None:
+        self._context, self._metastore, self._access, self._on_glue = context, metastore, access, on_glue
         self._tables = IcebergTables(context, self._open, self._diagnose)
         self._catalog: Catalog | None = None
 
     def _open(self) -> Catalog:
         if self._catalog is None:
-            from headwater.catalogs.iceberg.entries import GLUE, HIVE
+            from headwater.catalogs.iceberg.entries import glue_style, hive_style
             from headwater.catalogs.iceberg.files import file_properties
             from headwater.catalogs.iceberg.metastore import MetastoreBackedCatalog
 
-            style = GLUE if self._on_glue else HIVE
+            style = glue_style if self._on_glue else hive_style
             files = file_properties(self._context, self._access.storage_properties)
             self._catalog = MetastoreBackedCatalog(self._context.name, self._metastore, style, **files)
         return self._catalog
@@ -53,15 +51,15 @@ class IcebergSide:
         shown = reading.to_table(entry)
         pointer = entry.parameter(POINTER)
         if pointer is None:
-            shown.properties[SOURCE] = "metastore: the entry has no metadata_location"
+            shown.properties[reading.SOURCE] = "metastore: the entry has no metadata_location"
             return Found(shown, reading.identity(entry.created, entry.parameters))
         try:
             found = self._tables.read(self._label(entry), entry.name, pointer)
         except HeadwaterError as e:
-            shown.properties[SOURCE] = f"metastore: {e.message}"
+            shown.properties[reading.SOURCE] = f"metastore: {e.message}"
             return Found(shown, reading.identity(entry.created, entry.parameters))
         table = found.value
-        table.properties = {**table.properties, **shown.properties, SOURCE: "iceberg metadata"}
+        table.properties = {**table.properties, **shown.properties, reading.SOURCE: "iceberg metadata"}
         table.comment = table.comment if table.comment is not None else shown.comment
         table.audit.creator = table.audit.creator or shown.audit.creator
         return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from headwater.catalogs.aws import Access
 from headwater.catalogs.base import Context, Found, NewTable, Page, Provider, SchemaName, deleted
 from headwater.catalogs.metastores import changes, formats, partitions, reading, writing
 from headwater.catalogs.metastores.base import Metastore
@@ -55,6 +56,7 @@ class MetastoreProvider(Provider):
         super().__init__(context)
         self.default_table_format = context.properties.get("default-table-format", self.usual_table_format()).lower()
         self.filter = self.shown_formats()
+        self._access = Access(context, separate=self.separate_keys)
         self.metastore = self.open_metastore()
 
     # --- what a subclass says --------------------------------------------------------------------------------------
@@ -65,6 +67,8 @@ class MetastoreProvider(Provider):
 
     on_glue = False
     """Whether the metastore is AWS Glue, where Iceberg's writers leave other marks than in the Hive Metastore."""
+    separate_keys = False
+    """Whether Glue is reached by `aws-` keys only; else the `s3-` keys do for both."""
 
     def usual_table_format(self) -> str:
         """The format of a new table, if neither it nor the catalog names one."""
@@ -79,7 +83,7 @@ class MetastoreProvider(Provider):
         """The Iceberg tables in this metastore; until there are any, their code is not loaded."""
         from headwater.catalogs.mixed.iceberg import IcebergSide
 
-        return IcebergSide(self.context, self.metastore, self.on_glue)
+        return IcebergSide(self.context, self.metastore, self._access, self.on_glue)
 
     # --- connection ------------------------------------------------------------------------------------------------
 

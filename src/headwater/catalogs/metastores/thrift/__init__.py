@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
 from headwater.catalogs.base import Context
@@ -45,6 +46,8 @@ _ADDRESS = re.compile(r"thrift://(\[[0-9a-fA-F:]+\]|[^\s:/\[\],]+):([0-9]{1,5})/
 
 def open_thrift(context: Context, uris: str, field: str = "properties.metastore.uris") -> Metastore:
     """The Metastore at `uris`. Checks properties; connects when it is first asked."""
+    if importlib.util.find_spec("thrift") is None:
+        raise IllegalArgumentError(f"{field}: this server lacks Thrift: pip install 'headwater[hive]'")
     from headwater.catalogs.metastores.thrift.metastore import ThriftMetastore
     from headwater.catalogs.metastores.thrift.pool import ConnectionPool
 

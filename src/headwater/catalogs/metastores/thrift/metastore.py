@@ -141,10 +141,10 @@ class ThriftMetastore:
             raise self._no_schema(before.name) from None
 
     def drop_database(self, name: str) -> None:
-        """Drop an empty one; its folder goes with it."""
+        """Drop an empty one. Its folder stays: files of tables that were dropped without theirs may lie in it."""
         self._check_possible(name)
         try:
-            self._write("drop_database", self._scoped(name), True, False)
+            self._write("drop_database", self._scoped(name), False, False)
         except _NoSuchObject:
             raise self._no_schema(name) from None
         except _InvalidOperation as e:
