@@ -253,10 +253,10 @@ def test_an_alter_changes_what_it_says_and_nothing_else(lake: Lake, name: str) -
         return
     assert "more" in [c["name"] for c in lake.alter(name, column)["columns"]]
     with_column = lake.entry(name)
-    schema = {k for k in before["Parameters"] if k == "spark.sql.sources.schema"}
-    assert differences(with_property, with_column) == (
-        {"StorageDescriptor.Columns"} | pointer | {f"Parameters.{k}" for k in schema}
-    )
+    expected = pointer | {f"Parameters.{k}" for k in before["Parameters"] if k == "spark.sql.sources.schema"}
+    if before["StorageDescriptor"]["Columns"][0]["Name"] != "col":  # a stand-in for columns that only Spark knows
+        expected |= {"StorageDescriptor.Columns"}
+    assert differences(with_property, with_column) == expected
     kept = [c for c in with_column["StorageDescriptor"]["Columns"] if c["Name"] != "more"]
     assert kept == before["StorageDescriptor"]["Columns"]
 
@@ -299,9 +299,5 @@ def test_a_database_with_hidden_entries_is_not_dropped(lake: Lake) -> None:
     assert lake.server.ok("DELETE", f"{schemas}/mixed?cascade=true")["dropped"] is True
     with pytest.raises(glue.exceptions.EntityNotFoundException):
         glue.get_database(Name="mixed")
-    audit = (
-        next(Path(lake.server.data).rglob("audit*.jsonl")).read_text()
-        if list(Path(lake.server.data).rglob("audit*.jsonl"))
-        else ""
-    )
+    audit = "".join(f.read_text() for f in lake.server.data.rglob("audit*") if f.is_file())
     assert "mixed.d_trino" in audit and "mixed.a_view" in audit

@@ -1,0 +1,137 @@
+"""Who calls AWS, and where: the `aws-` and `s3-` properties of a catalog, with the rules by which one stands for the other.
+
+They are those of the server itself: files are reached by the `s3-` keys, which default to the `aws-` keys; and where
+Glue is a metastore beside other kinds, it is reached by the `aws-` keys, which default to the `s3-` keys.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.engines.base import Sheet, Source
+from headwater.model.properties import DRIVER_PREFIX
+
+ANYWHERE = "us-east-1"
+"""The region of a store that is not AWS's."""
+
+CHAIN = {
+    "AWS_ACCESS_KEY_ID": "access-key-id",
+    "AWS_SECRET_ACCESS_KEY": "secret-access-key",
+    "AWS_SESSION_TOKEN": "session-token",
+}
+"""The variables in which every AWS SDK looks for keys."""
+
+_DRIVER_KEYS = f"{DRIVER_PREFIX}s3"
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """As whom a service is called: the names of the properties that hold keys, and the role that is assumed by them."""
+
+    access_key_id: str | None = None
+    secret_access_key: str | None = None
+    session_token: str | None = None
+    profile: str | None = None
+    role: str | None = None
+    external_id: str | None = None
+    token_service: str | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The properties that hold keys."""
+        return tuple(k for k in (self.access_key_id, self.secret_access_key, self.session_token) if k is not None)
+
+    @property
+    def has_source(self) -> bool:
+        """Whether keys or a profile are given."""
+        return self.access_key_id is not None or self.profile is not None
+
+    def over(self, other: Identity) -> Identity:
+        """This one, filled from another as a whole: its keys or profile and, when no role is given either, its role."""
+        if self.has_source:
+            return self
+        role = self if self.role is not None else other
+        return Identity(
+            other.access_key_id,
+            other.secret_access_key,
+            other.session_token,
+            other.profile,
+            role.role,
+            role.external_id,
+            role.token_service,
+        )
+
+
+class Aws:
+    """What a catalog says about Glue and S3. Fields named `...` hold values, those of an Identity names of properties."""
+
+    def __init__(self, source: Source, *, separate: bool = False) -> None:
+        aws = _identity(source, "aws", "aws-sts-endpoint")
+        s3 = _identity(source, "s3", "s3-token-service-endpoint")
+        region = source.take("aws-region")
+        self.s3_endpoint = source.take(f"{_DRIVER_KEYS}.endpoint") or source.take("s3-endpoint")
+        given = source.take(f"{_DRIVER_KEYS}.region") or source.take("s3-region")
+        self.glue = aws if separate else aws.over(s3)
+        self.s3 = s3.over(aws)
+        self.catalog_id = source.take("aws-glue-catalog-id")
+        self.glue_endpoint = source.take("aws-glue-endpoint")
+        self.glue_region = region or (None if separate else given)
+        self.s3_region = given or region or (ANYWHERE if self.s3_endpoint else None)
+        style = source.take("s3-path-style-access")
+        self.path_style = None if style is None else style.lower()
+        self.names_s3 = bool(s3.has_source or s3.role or self.s3_endpoint or given)
+        """Whether anything is said of S3 itself, so that files must lie there."""
+
+
+def _identity(source: Source, prefix: str, token_service: str) -> Identity:
+    def named(*keys: str) -> str | None:
+        """The first of these properties that is given."""
+        found = next((k for k in keys if source.has(k)), None)
+        source.deal_with(*keys)
+        return found
+
+    def key(name: str) -> str | None:
+        return named(*([f"{_DRIVER_KEYS}.{name}"] if prefix == "s3" else []), f"{prefix}-{name}")
+
+    return Identity(
+        key("access-key-id"),
+        key("secret-access-key"),
+        key("session-token"),
+        named(f"{prefix}-profile"),
+        named(f"{prefix}-role-arn"),
+        named(f"{prefix}-external-id"),
+        named(token_service),
+    )
+
+
+def from_chain(sheet: Sheet, identity: Identity) -> None:
+    """Say that the engine finds this identity's keys where every AWS SDK looks for them."""
+    for name, prop in zip(CHAIN, (identity.access_key_id, identity.secret_access_key, identity.session_token), strict=True):
+        if prop is not None:
+            sheet.secret(prop, name)
+    if identity.profile is not None:
+        sheet.note(f"{identity.profile}: set AWS_PROFILE in {sheet.title}'s environment to the profile of that name there")
+
+
+def scheme(location: str | None) -> str | None:
+    """The scheme of a location; `file` for a path.
+
+    >>> scheme("s3a://bucket/x"), scheme("/data"), scheme(None)
+    ('s3', 'file', None)
+    """
+    if location is None:
+        return None
+    name = location.partition(":")[0] if not location.startswith("/") else "file"
+    return "s3" if name in ("s3", "s3a", "s3n") else name
+
+
+def location(given: str | None) -> str | None:
+    """A location that engines understand: a path becomes a URI.
+
+    >>> location("/data/lake")
+    'file:///data/lake'
+    """
+    if given is None:
+        return None
+    if given.startswith("file:"):
+        given = "/" + given.removeprefix("file:").lstrip("/")
+    return f"file://{given}" if given.startswith("/") else given
