@@ -7,12 +7,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import handling, memory, report, start
+from benchmarks import handling, memory, metastores, report, start
 
 BENCHMARKS: dict[str, Callable[[Path], report.Section]] = {
     "start": start.run,
     "memory": memory.run,
     "requests": handling.run,
+    "metastores": metastores.run,
 }
 
 

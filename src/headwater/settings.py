@@ -70,6 +70,7 @@ class CatalogSettings(_Section, frozen=True):
     threads: int = 8
     waiting: int = 64
     timeout: float = 30.0
+    custom_classes: list[str] = []
 
 
 class StorageSettings(_Section, frozen=True):

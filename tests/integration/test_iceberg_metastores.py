@@ -411,7 +411,9 @@ def test_outside_update_of_glue_is_not_overwritten(glue: Lake, aws: servers.aws)
     assert glue.raw()["Parameters"]["outside"] == "1"
 
 
+@pytest.mark.parametrize("lake", ["hms31", "aws"], indirect=True)
 def test_no_update_is_lost(lake: Lake) -> None:
+    """Not on 4.0.1: on Derby, as it runs here, that deadlocks in its own tables of locks when several clients lock."""
     lake.create()
     wanted = {f"k{i}": str(i) for i in range(12)}
 

@@ -25,7 +25,8 @@ BROUGHT_ALONG = {"attr", "pygments", "rich"}
 """What structlog imports by itself wherever it is installed; we import none of them at a start."""
 
 OURS = {
-    "access", "blocking", "catalogs.base", "catalogs.registry", "cli", "core", "events", "model", "server", "settings",
+    "access", "blocking", "catalogs.base", "catalogs.registry", "cli", "core", "engines", "events", "model", "server",
+    "settings",
     "store", "version",
 }  # fmt: skip
 """Parts of Headwater that a start may import, with all below them ..."""

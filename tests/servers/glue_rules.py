@@ -5,8 +5,8 @@ Every rule works on the JSON of requests and answers, so that moto's data are th
 
 import base64
 import binascii
+import bisect
 import functools
-import itertools
 import json
 import zlib
 from collections.abc import Callable, Iterator
@@ -57,11 +57,15 @@ class GlueRules:
     def __init__(self) -> None:
         # By table or partition, then by column.
         self._statistics: dict[str, dict[str, Json]] = {}
+        # What moto answered to a list that came in several pages, until something is written: moto itself answers all
+        # of it for each page.
+        self._lists: dict[str, Json] = {}
         # A smaller page than AWS's largest, whatever the caller asks for, so that few objects make many pages.
         self.page_size: int | None = None
 
     def reset(self) -> None:
         self._statistics.clear()
+        self._lists.clear()
         self.page_size = None
 
     def answer(self, operation: str, parameters: Json, backend: Backend) -> Json:
@@ -71,16 +75,30 @@ class GlueRules:
         parameters = _fold_names(operation, parameters)
         if operation in EMPTY_LISTS:
             return EMPTY_LISTS[operation]
+        if not operation.startswith(("Get", "BatchGet")):
+            self._lists.clear()
         if "ColumnStatisticsFor" in operation:
             return self._column_statistics(operation, parameters, backend)
         if operation == "UpdateTable":
             return _update_table(parameters, backend)
         wanted = _attributes(operation, parameters)
-        answer: Json = _with_version_offset(backend(operation, _with_moto_versions(parameters)), -1)
+        asked = _with_moto_versions(parameters)
         if operation in PAGED:
-            answer = self._page(operation, parameters, answer)
-        if wanted is not None:
-            _keep_attributes(answer, wanted)
+            answer = self._page(operation, parameters, self._sorted_list(operation, asked, backend))
+        else:
+            answer = _with_version_offset(backend(operation, asked), -1)
+        return answer if wanted is None else _keep_attributes(answer, wanted)
+
+    def _sorted_list(self, operation: str, asked: Json, backend: Backend) -> Json:
+        """What moto answers, in order; nobody may change it."""
+        about = json.dumps([operation, asked], sort_keys=True)
+        answer = self._lists.get(about)
+        if answer is None:
+            field, key = PAGED[operation]
+            answer = _with_version_offset(backend(operation, asked), -1)
+            answer[field].sort(key=key)
+            if len(answer[field]) > (self.page_size or LARGEST_PAGE):
+                self._lists[about] = answer
         return answer
 
     def _page(self, operation: str, parameters: Json, answer: Json) -> Json:
@@ -90,23 +108,22 @@ class GlueRules:
         size = min(parameters.get("MaxResults", largest), self.page_size or largest)
         # What a token is good for: the same request.
         about = [operation, *(parameters.get(name) for name in ("DatabaseName", "TableName", "Expression", "Segment"))]
-        items = sorted(answer[field], key=key)
+        items = answer[field]
         if "Segment" in parameters:
             segment = parameters["Segment"]
             number, total = segment["SegmentNumber"], segment["TotalSegments"]
             items = [item for item in items if zlib.crc32(json.dumps(key(item)).encode()) % total == number]
+        start = 0
         if token := parameters.get("NextToken"):
-            after = _read_token(token, about)
-            items = [item for item in items if key(item) > after]
+            start = bisect.bisect_right(items, _read_token(token, about), key=key)
+        page = items[start : start + size]
         if parameters.get("ExcludeColumnSchema"):
-            for item in items:
-                item.get("StorageDescriptor", {}).pop("Columns", None)
-        page = items[:size]
-        answer = {**answer, field: page}
-        answer.pop("NextToken", None)
-        if len(items) > size:
-            answer["NextToken"] = _make_token(about, key(page[-1]))
-        return answer
+            page = [_without_columns(item) for item in page]
+        paged = {**answer, field: page}
+        paged.pop("NextToken", None)
+        if len(items) > start + size:
+            paged["NextToken"] = _make_token(about, key(page[-1]))
+        return paged
 
     def _column_statistics(self, operation: str, parameters: Json, backend: Backend) -> Json:
         owner = {"DatabaseName": parameters["DatabaseName"]}
@@ -302,11 +319,19 @@ def _attributes(operation: str, parameters: Json) -> list[str] | None:
     return [ATTRIBUTES[operation][attribute] for attribute in asked]
 
 
-def _keep_attributes(answer: Json, wanted: list[str]) -> None:
-    items = itertools.chain(answer.get("TableList", []), answer.get("DatabaseList", []), [answer.get("Table", {})])
-    for item in items:
-        for name in set(item) - set(wanted):
-            del item[name]
+def _keep_attributes(answer: Json, wanted: list[str]) -> Json:
+    def kept(item: Json) -> Json:
+        return {name: value for name, value in item.items() if name in wanted}
+
+    lists = {name: [kept(item) for item in answer[name]] for name in ("TableList", "DatabaseList") if name in answer}
+    return {**answer, **lists, **({"Table": kept(answer["Table"])} if "Table" in answer else {})}
+
+
+def _without_columns(item: Json) -> Json:
+    if "StorageDescriptor" not in item:
+        return item
+    described = {name: value for name, value in item["StorageDescriptor"].items() if name != "Columns"}
+    return {**item, "StorageDescriptor": described}
 
 
 def _make_token(about: list[Any], last: Any) -> str:

@@ -39,7 +39,8 @@ def cli() -> None:
     """
 
 
-for _command in (metalake, catalog, schema, table, partition, fileset, provider, serve, db, doctor, version, completion):
+_NOUNS = (metalake, catalog, schema, table, partition, fileset, provider)
+for _command in (*_NOUNS, serve, db, doctor, version, completion):
     cli.add_command(_command)
 
 

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from headwater.client import Client
 
 ALIASES = {"show": "details", "load": "details", "alter": "update", "drop": "delete"}
-_TEXTS = {"catalog": "The catalog it lies in.", "schema": "The schema it lies in; a nested one as 'a:b'.", "table": "The table it belongs to."}
+_TEXTS = {
+    "catalog": "The catalog it lies in.",
+    "schema": "The schema it lies in; a nested one as 'a:b'.",
+    "table": "The table it belongs to.",
+}
 
 
 class Session:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 from headwater.client._connection import Connection, path
 from headwater.client._decode import decode
 from headwater.core.answers import FileEntry
+from headwater.engines import EngineSettings
 from headwater.model.changes import Change
 from headwater.model.errors import IllegalArgumentError, UnsupportedOperationError
 from headwater.model.names import NameIdentifier, Namespace
@@ -288,6 +289,11 @@ class CatalogHandle:
         """Raise the reason if its backend can't be reached, or could not be after these changes."""
         where = path("metalakes", self._metalake, "catalogs", self.name, "testConnection")
         self._connection.call("POST", where, updates(changes) if changes else None)
+
+    def engine_settings(self, engine: str) -> EngineSettings:
+        """What spark, trino or flink must be told to reach it and its data; secrets are named, not shown."""
+        where = path("metalakes", self._metalake, "catalogs", self.name, "engines", engine)
+        return decode(self._connection.get(where)["engineSettings"], EngineSettings)
 
     def _require(self, type_: CatalogType, what: str) -> None:
         if self.type is not type_:

@@ -11,6 +11,7 @@ import msgspec
 
 from headwater.catalogs.base import Page
 from headwater.core.verbs import Answer
+from headwater.engines import EngineSettings
 from headwater.model.changes import CatalogChange, FilesetChange, MetalakeChange, SchemaChange, TableChange
 from headwater.model.errors import IllegalArgumentError
 from headwater.model.names import NameIdentifier
@@ -235,6 +236,12 @@ class CatalogsAnswer(Answer, kw_only=True):
 
     catalogs: list[Catalog] = always(list)
     next_page_token: str | None = None
+
+
+class EngineSettingsAnswer(Answer, kw_only=True):
+    """What an engine must be told of a catalog."""
+
+    engine_settings: EngineSettings
 
 
 class SchemaAnswer(Answer, kw_only=True):

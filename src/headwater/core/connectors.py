@@ -135,6 +135,7 @@ class Connectors:
             many_processes=self._many,
             check_local=self._reach.check_local,
             check_removable=self._reach.check_removable,
+            allowed_classes=frozenset(limits.custom_classes),
         )
         resolved = {k: v for k, v in context.properties.items() if k in hidden or v != everything[k]}
         pool = Pool(f"catalog {name}", limits.threads, limits.waiting, limits.timeout)

@@ -46,6 +46,8 @@ TABLE = Noun("table", "tables", SCHEMA)
 PARTITION = Noun("partition", "partitions", TABLE)
 FILESET = Noun("fileset", "filesets", SCHEMA)
 PROVIDER = Noun("provider", "providers")
+ENGINE = Noun("engine", "engines", CATALOG)
+"""What reads a catalog's data: no object that is kept, but a view of the catalog."""
 
 
 class Answer(Wire, kw_only=True):

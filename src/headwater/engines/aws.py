@@ -1,4 +1,4 @@
-"""Who calls AWS, and where: the `aws-` and `s3-` properties of a catalog, with the rules by which one stands for the other.
+"""Who calls AWS, and where: the `aws-` and `s3-` properties of a catalog, and which of them stand for others.
 
 They are those of the server itself: files are reached by the `s3-` keys, which default to the `aws-` keys; and where
 Glue is a metastore beside other kinds, it is reached by the `aws-` keys, which default to the `s3-` keys.
@@ -14,11 +14,7 @@ from headwater.model.properties import DRIVER_PREFIX
 ANYWHERE = "us-east-1"
 """The region of a store that is not AWS's."""
 
-CHAIN = {
-    "AWS_ACCESS_KEY_ID": "access-key-id",
-    "AWS_SECRET_ACCESS_KEY": "secret-access-key",
-    "AWS_SESSION_TOKEN": "session-token",
-}
+CHAIN = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 """The variables in which every AWS SDK looks for keys."""
 
 _DRIVER_KEYS = f"{DRIVER_PREFIX}s3"
@@ -39,6 +35,12 @@ class Identity(msgspec.Struct, frozen=True):
     def keys(self) -> tuple[str, ...]:
         """The properties that hold keys."""
         return tuple(k for k in (self.access_key_id, self.secret_access_key, self.session_token) if k is not None)
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """All properties that it comes from."""
+        more = (self.profile, self.role, self.external_id, self.token_service)
+        return (*self.keys, *(k for k in more if k is not None))
 
     @property
     def has_source(self) -> bool:
@@ -62,7 +64,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 class Aws:
-    """What a catalog says about Glue and S3. Fields named `...` hold values, those of an Identity names of properties."""
+    """What a catalog says about Glue and S3: where they are, as values; as whom they are called, as properties."""
 
     def __init__(self, source: Source, *, separate: bool = False) -> None:
         aws = _identity(source, "aws", "aws-sts-endpoint")
@@ -105,11 +107,14 @@ def _identity(source: Source, prefix: str, token_service: str) -> Identity:
 
 def from_chain(sheet: Sheet, identity: Identity) -> None:
     """Say that the engine finds this identity's keys where every AWS SDK looks for them."""
-    for name, prop in zip(CHAIN, (identity.access_key_id, identity.secret_access_key, identity.session_token), strict=True):
+    keys = identity.access_key_id, identity.secret_access_key, identity.session_token
+    for name, prop in zip(CHAIN, keys, strict=True):
         if prop is not None:
             sheet.secret(prop, name)
     if identity.profile is not None:
-        sheet.note(f"{identity.profile}: set AWS_PROFILE in {sheet.title}'s environment to the profile of that name there")
+        sheet.note(
+            f"{identity.profile}: set AWS_PROFILE in {sheet.title}'s environment to the profile of that name there"
+        )
 
 
 def scheme(location: str | None) -> str | None:

@@ -151,6 +151,19 @@ class Sheet:
         if given:
             self.note(f"{', '.join(given)}: {why}")
 
+    def has(self, key: str) -> bool:
+        """Whether a setting is written down."""
+        return key in self._settings
+
+    def filters(self) -> None:
+        """What hides tables in Headwater hides nothing from an engine."""
+        why = f"it holds in Headwater; {self.title} itself sees all tables of the metastore"
+        for key in ("table-type-filter", "table-format-filter"):
+            if self.source.choice(key, "all") != "all":
+                self.note(f"{key}: {why}")
+        if self.source.choice("list-all-tables", "true") == "false":
+            self.note(f"list-all-tables: {why}")
+
     def file(self, name: str, text: str) -> None:
         """A file beside the settings."""
         self._files[name] = text
@@ -197,4 +210,3 @@ def variable(catalog: str, prop: str) -> str:
     """
     key = prop.removeprefix(DRIVER_PREFIX)
     return re.sub(r"[^A-Z0-9]+", "_", f"HEADWATER_{catalog}_{key}".upper())
-

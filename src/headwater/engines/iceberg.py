@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headwater.engines import database
-from headwater.engines.aws import Aws, from_chain, location, scheme
+from headwater.engines.aws import Aws, Identity, from_chain, location, scheme
 from headwater.engines.base import Sheet
 from headwater.model.properties import DRIVER_PREFIX
 
@@ -24,6 +24,11 @@ FROM_ENVIRONMENT = "software.amazon.awssdk.auth.credentials.EnvironmentVariableC
 
 Put = Callable[[str, str | None, str], None]
 """Writes down one of Iceberg's own properties, under the name that the engine gives it."""
+
+_REST_KEYS = (
+    "prefix", "credential", "token", "oauth2-server-uri", "scope", "audience", "resource", "rest-page-size",
+)  # fmt: skip
+"""What the server and Iceberg's Java client call alike."""
 
 _LOCAL = {
     "memory": "lives inside the server's own process",
@@ -86,9 +91,8 @@ class IcebergOptions:
             self._put("rest.auth.type", "basic", REST)
             self._put("rest.auth.basic.username", sheet.value(f"{basic}username"), REST)
             self._put("rest.auth.basic.password", sheet.value(f"{basic}password"), REST)
-        known = ("prefix", "credential", "token", "oauth2-server-uri", "scope", "audience", "resource", "rest-page-size")
         headers = [k.removeprefix(DRIVER_PREFIX) for k in source.below(f"{DRIVER_PREFIX}header.")]
-        for key in (*known, *headers):
+        for key in (*_REST_KEYS, *headers):
             self._put(key, sheet.value(DRIVER_PREFIX + key), REST)
         for what in ("connection", "socket"):
             self._put(f"rest.client.{what}-timeout-ms", source.take(f"rest-client-{what}-timeout-ms"), REST)
@@ -146,12 +150,9 @@ class IcebergOptions:
         if aws.s3.profile is not None:
             from_chain(sheet, aws.s3)
 
-    def _assume(self, aws: Aws, role: str, who: object) -> None:
+    def _assume(self, aws: Aws, role: str, who: Identity) -> None:
         """One role serves for Glue and S3; it is assumed with what the SDK finds in the environment."""
-        from headwater.engines.aws import Identity
-
         sheet = self._sheet
-        assert isinstance(who, Identity)
         self._put("client.factory", ASSUME_ROLE, AWS)
         self._put("client.assume-role.arn", sheet.value(role), AWS)
         self._put("client.assume-role.region", aws.glue_region or aws.s3_region, AWS)
@@ -166,6 +167,5 @@ class IcebergOptions:
                 who.token_service,
             )
         for other in (aws.glue, aws.s3):
-            if other != who and other.role != role:
-                rest = [*other.keys, *(k for k in (other.profile, other.role, other.external_id, other.token_service) if k)]
-                sheet.cannot(f"Iceberg calls Glue and S3 alike, here by {role}", *rest)
+            if other.role != role:
+                sheet.cannot(f"Iceberg calls Glue and S3 alike, here by {role}", *other.properties)

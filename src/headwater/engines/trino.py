@@ -69,7 +69,7 @@ def _lakehouse(sheet: TrinoSheet) -> None:
         sheet.source.deal_with("table-type-filter")
         older = "With an older Trino use connector.name=hive without lakehouse.table-type: it reads only Hive tables"
     sheet.note(f"{older} on the catalog, so that Headwater shows what Trino can read")
-    _filtered(sheet)
+    sheet.filters()
 
 
 def _hive(sheet: TrinoSheet) -> None:
@@ -93,7 +93,7 @@ def _hive(sheet: TrinoSheet) -> None:
         "The connector hive reads no Iceberg, Delta and Hudi tables; hive.iceberg-catalog-name (and its like) names a "
         "second catalog of Trino's to which it passes them on"
     )
-    _filtered(sheet)
+    sheet.filters()
 
 
 def _iceberg(sheet: TrinoSheet) -> None:
@@ -231,13 +231,5 @@ def _files(sheet: TrinoSheet, aws: Aws, warehouse: str | None, *, on_glue: bool 
         sheet.note(f"How Trino authenticates at Azure's storage is yours to say, by trino.bypass.azure.*: {AZURE}")
     elif kind != "s3" and not on_glue:
         sheet.add("fs.hadoop.enabled", "true", HDFS, "HDFS and folders of the machine")
-        if kind == "file" or (kind is None and not aws.names_s3):
-            sheet.note("Files that are not in HDFS or S3: switch on their file system by trino.bypass.fs.*")
-
-
-def _filtered(sheet: TrinoSheet) -> None:
-    for key in ("table-type-filter", "table-format-filter"):
-        if sheet.source.choice(key, "all") != "all":
-            sheet.note(f"{key}: it holds in Headwater; Trino itself sees all tables of the metastore")
-    if sheet.source.choice("list-all-tables", "true") == "false":
-        sheet.note("list-all-tables: it holds in Headwater; Trino itself lists all tables of the metastore")
+        if kind is None and not aws.names_s3:
+            sheet.note("Where files lie is not said: for S3 give the catalog s3-region or other s3- keys")

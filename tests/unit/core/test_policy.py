@@ -26,7 +26,7 @@ from headwater.server.assembly import open_lake, prepare_store
 from headwater.settings import Settings, load
 
 FIELD = re.compile(r"\{(\w+)\}")
-NAMES = {"objectType": "catalog", "fullName": "ice", "provider": "fileset"}
+NAMES = {"objectType": "catalog", "fullName": "ice", "provider": "fileset", "engine": "trino"}
 ALICE = Actor("alice", "10.0.0.1")
 # Partitions are no objects of the policy's: who may read a table may see all of its partitions.
 LISTS = sorted(name for name, verb in VERBS.items() if verb.action == "list" and verb.noun.name != "partition")

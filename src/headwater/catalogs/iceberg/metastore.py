@@ -43,6 +43,7 @@ _REFUSALS = (
     ours.AlreadyExistsError,
     ours.ConflictError,
     ours.UnsupportedOperationError,
+    ours.BackendLockedError,
 )
 """By these a metastore says that it did nothing; after any other error the change may have been made, or be yet."""
 

@@ -17,6 +17,7 @@ from headwater.catalogs.metastores.entries import (
     EXTERNAL_TABLE,
     IDENTITY,
     MANAGED_TABLE,
+    VIEWS,
     Database,
     Entry,
     PartitionEntry,
@@ -146,18 +147,22 @@ class MetastoreProvider(Provider):
 
     def drop_schema(self, schema: SchemaName, cascade: bool) -> bool:
         """A database. Every entry counts, shown or not: the metastore itself might delete them without a word."""
-        name = self._database(schema)
         try:
-            found = list(self.metastore.entries(name))
+            name = self._database(schema)
+            there = self.metastore.listed(name)
         except NoSuchSchemaError:
             return False
-        hidden = [e for e in found if not self._is_shown(e)]
-        filtered = [e for e in hidden if not e.is_view]
-        if found and not cascade:
-            raise NonEmptySchemaError(f"Schema {name} is not empty: {_counted(found, hidden)}")
+        found = list(self.metastore.entries(name)) if there and (cascade or "all" not in self.filter) else []
+        views = sum(one.kind in VIEWS for one in there)
+        filtered = sum(not e.is_view and not self._is_shown(e) for e in found)
+        if there and not cascade:
+            raise NonEmptySchemaError(
+                f"Schema {name} is not empty: it has {len(there)} entries, {views + filtered} of them not shown here "
+                f"({views} views, {filtered} filtered tables)"
+            )
         if filtered:
             raise NonEmptySchemaError(
-                f"Schema {name} holds {len(filtered)} tables that the catalog's filter hides: none was dropped; "
+                f"Schema {name} holds {filtered} tables that the catalog's filter hides: none was dropped; "
                 "take the filter away first"
             )
         noted = deleted.get()
@@ -174,7 +179,7 @@ class MetastoreProvider(Provider):
         """Names of tables; of views none."""
         database = self._database(schema)
         if "all" in self.filter:
-            return page.cut(one.name for one in self.metastore.listed(database) if not _is_view(one.kind))
+            return page.cut(one.name for one in self.metastore.listed(database) if one.kind not in VIEWS)
         return page.cut(entry.name for entry in self.metastore.entries(database) if self._is_shown(entry))
 
     def load_table(self, schema: SchemaName, name: str) -> Found[Table]:
@@ -363,19 +368,7 @@ class MetastoreProvider(Provider):
         return entry
 
     def _is_shown(self, entry: Entry) -> bool:
-        return not _is_view(entry.kind) and formats.matches(entry, self.filter)
+        return entry.kind not in VIEWS and formats.matches(entry, self.filter)
 
     def _check_location(self, field: str, location: str) -> None:
         self.context.check_local(field, location)
-
-
-def _is_view(kind: str) -> bool:
-    return Entry("", "", kind=kind).is_view
-
-
-def _counted(found: Sequence[Entry], hidden: Sequence[Entry]) -> str:
-    views = sum(e.is_view for e in hidden)
-    said = f"it has {len(found)} tables and views"
-    if hidden:
-        said += f", of which {len(hidden)} are not shown here ({views} views, {len(hidden) - views} filtered tables)"
-    return said

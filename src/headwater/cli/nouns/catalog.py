@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headwater.cli.options import change_options, changes, describing_options, if_exists_option, prefix_option
-from headwater.cli.output import note, to_json
+from headwater.cli.output import Printer, note, to_json
 from headwater.cli.verbs import Noun, Session, dropped
 from headwater.model.errors import MetalakeAlreadyExistsError
 
@@ -156,6 +156,34 @@ def test(s: Session, name: str, provider: str | None, comment: str | None, prope
     else:
         s.client.load_catalog(name).test_connection()
     s.show.done(f"Catalog {name} can be reached", reachable=True)
+
+
+@catalog.verb("engine-config")
+@click.option("--engine", required=True, metavar="spark|trino|flink", help="Who will read it.")
+@click.option(
+    "--format", "form", type=click.Choice(["properties", "sql", "json"]),
+    help="A file, the statements that make the catalog, or data.  [default: properties]",
+)  # fmt: skip
+def engine_config(s: Session, name: str, engine: str, form: str | None) -> None:
+    """Write what an engine must be told to reach a catalog and its data.
+
+    Secrets are named and never shown: put them into the engine's environment. With 'properties' it is Trino's
+    etc/catalog/NAME.properties, lines of spark-defaults.conf, or NAME.yaml of Flink's catalog store.
+
+    \b
+    Examples:
+      headwater catalog engine-config --name ice --engine trino > etc/catalog/ice.properties
+      headwater catalog engine-config --name ice --engine flink --format sql
+    """
+    from headwater.engines import rendering
+
+    found = s.client.load_catalog(name).engine_settings(engine)
+    if form == "json":
+        Printer("json").details(found)
+    elif form is None and s.show.form in ("json", "yaml"):
+        s.show.details(found)
+    else:
+        click.echo(rendering.as_sql(found) if form == "sql" else rendering.as_file(found), nl=False)
 
 
 @catalog.verb("properties", own=False)

@@ -40,9 +40,7 @@ def details(s: Session, catalog: str, schema: str, table: str, name: str) -> Non
 @partition.verb("add", own=False)
 @click.option("--name", "names", multiple=True, required=True, metavar="NAME", help="key=value/key=value; repeatable.")
 @properties_option
-def add(
-    s: Session, catalog: str, schema: str, table: str, names: tuple[str, ...], properties: dict[str, str]
-) -> None:
+def add(s: Session, catalog: str, schema: str, table: str, names: tuple[str, ...], properties: dict[str, str]) -> None:
     """Add partitions. With the property location one may lie elsewhere than below its table.
 
     \b

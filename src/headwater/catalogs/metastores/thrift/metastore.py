@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -18,8 +20,16 @@ from headwater.catalogs.metastores.entries import Database, Entry, Listed, Parti
 from headwater.catalogs.metastores.partitions import partition_name
 from headwater.catalogs.metastores.thrift import DEFAULT_CATALOG, convert
 from headwater.catalogs.metastores.thrift.pool import NOBODY, ConnectionPool
+from headwater.catalogs.metastores.thrift.refusals import (
+    AlreadyExists,
+    InvalidObject,
+    InvalidOperation,
+    Meta,
+    NoSuchObject,
+    Refused,
+    refusal,
+)
 from headwater.model.errors import (
-    AlreadyExistsError,
     BackendLockedError,
     ConnectionFailedError,
     HeadwaterError,
@@ -40,6 +50,8 @@ _ALL = 32_767
 _BATCH = 500
 """Tables or partitions in one answer or request."""
 _LOCK_PATIENCE = 10.0
+_NAMED = 100
+"""Partitions that an error names."""
 
 _CAPABILITIES = [
     "ACCEPTS_UNMODIFIED_METADATA",
@@ -54,43 +66,6 @@ _CAPABILITIES = [
 """What version 4 asks of readers before it shows them an entry as it is, with its buckets for one."""
 
 
-class _Refused(Exception):  # noqa: N818 - an answer, not a failure
-    """An answer of the Metastore's that says no. The generated exceptions themselves can't be raised through `with`."""
-
-    def __init__(self, raw: Any) -> None:
-        self.message = str(raw.message)
-        super().__init__(self.message)
-
-
-class _NoSuchObject(_Refused):
-    pass
-
-
-class _AlreadyExists(_Refused):
-    pass
-
-
-class _InvalidObject(_Refused):
-    pass
-
-
-class _InvalidOperation(_Refused):
-    pass
-
-
-class _Meta(_Refused):
-    pass
-
-
-_REFUSALS: dict[type[TException], type[_Refused]] = {
-    ttypes.NoSuchObjectException: _NoSuchObject,
-    ttypes.AlreadyExistsException: _AlreadyExists,
-    ttypes.InvalidObjectException: _InvalidObject,
-    ttypes.InvalidOperationException: _InvalidOperation,
-    ttypes.MetaException: _Meta,
-}
-
-
 class ThriftMetastore:
     """A Hive Metastore, version 2.3 to 4.x."""
 
@@ -101,6 +76,7 @@ class ThriftMetastore:
         self.name, self.catalog = name, catalog
         self._pool = pool
         self._unknown: set[str] = set()
+        self._turns: weakref.WeakValueDictionary[tuple[str, str], threading.Lock] = weakref.WeakValueDictionary()
 
     def probe(self) -> None:
         """Count the databases of the catalog."""
@@ -121,7 +97,7 @@ class ThriftMetastore:
         self._check_possible(name)
         try:
             return convert.database(self._read("get_database", self._scoped(name)))
-        except _NoSuchObject:
+        except NoSuchObject:
             raise self._no_schema(name) from None
 
     def create_database(self, database: Database) -> None:
@@ -129,7 +105,7 @@ class ThriftMetastore:
         database.owner = database.owner or caller.get() or NOBODY
         try:
             self._write("create_database", convert.raw_database(database, self.catalog))
-        except _AlreadyExists:
+        except AlreadyExists:
             raise SchemaAlreadyExistsError(f"Schema {self.name}.{database.name} already exists") from None
 
     def alter_database(self, before: Database, after: Database) -> None:
@@ -137,7 +113,7 @@ class ThriftMetastore:
         raw = convert.raw_database(after, self.catalog, before.raw)
         try:
             self._write("alter_database", self._scoped(before.name), raw)
-        except _NoSuchObject:
+        except NoSuchObject:
             raise self._no_schema(before.name) from None
 
     def drop_database(self, name: str) -> None:
@@ -145,9 +121,9 @@ class ThriftMetastore:
         self._check_possible(name)
         try:
             self._write("drop_database", self._scoped(name), False, False)
-        except _NoSuchObject:
+        except NoSuchObject:
             raise self._no_schema(name) from None
-        except _InvalidOperation as e:
+        except InvalidOperation as e:
             raise NonEmptySchemaError(f"Schema {self.name}.{name} is not empty: {e.message}") from None
 
     # --- tables ----------------------------------------------------------------------------------------------------
@@ -188,7 +164,7 @@ class ThriftMetastore:
         )
         try:
             return convert.entry(self._get_table(request))
-        except _NoSuchObject:
+        except NoSuchObject:
             self.database(database)
             raise NoSuchTableError(f"Table {self.name}.{database}.{name} does not exist") from None
 
@@ -209,10 +185,10 @@ class ThriftMetastore:
         raw = convert.raw_entry(entry, self.catalog)
         try:
             self._write("create_table", raw)
-        except _AlreadyExists:
+        except AlreadyExists:
             where = f"{self.name}.{entry.database}.{entry.name}"
             raise TableAlreadyExistsError(f"Table {where} already exists") from None
-        except (_NoSuchObject, _InvalidObject) as e:
+        except (NoSuchObject, InvalidObject) as e:
             self.database(entry.database)
             raise IllegalArgumentError(f"Table {entry.name}: the Hive Metastore refuses it: {e.message}") from None
 
@@ -228,11 +204,11 @@ class ThriftMetastore:
             self._write(
                 "alter_table_with_environment_context", self._scoped(before.database), before.name, raw, environment
             )
-        except _InvalidOperation as e:
+        except InvalidOperation as e:
             if moves and "exists" in str(e.message):
                 raise TableAlreadyExistsError(f"Table {self.name}.{after.database}.{after.name} exists") from None
             self._raise_refused(before, e)
-        except _Meta as e:
+        except Meta as e:
             self._raise_refused(before, e)
 
     def _refuse_taken(self, after: Entry) -> None:
@@ -248,7 +224,7 @@ class ThriftMetastore:
         """Remove it; the Metastore deletes a managed table's data itself."""
         try:
             self._write("drop_table", self._scoped(entry.database), entry.name, delete_data)
-        except _NoSuchObject:
+        except NoSuchObject:
             raise NoSuchTableError(f"Table {self.name}.{entry.database}.{entry.name} does not exist") from None
 
     # --- locks -----------------------------------------------------------------------------------------------------
@@ -256,12 +232,20 @@ class ThriftMetastore:
     @contextmanager
     def locked(self, database: str, name: str) -> Iterator[None]:
         """The Metastore's exclusive lock of a table, as Iceberg's own writers and Hive take it."""
-        lock_id = self._lock(database, name)
+        # Taking turns here first keeps this process from waiting for itself over the wire, and version 4.0 on Derby
+        # from deadlocks among many waiters.
+        turn = self._turns.setdefault((database, name), threading.Lock())
+        if not turn.acquire(timeout=_LOCK_PATIENCE):
+            raise BackendLockedError(f"Table {self.name}.{database}.{name} is being changed by others all the time")
         try:
-            yield
+            lock_id = self._lock(database, name)
+            try:
+                yield
+            finally:
+                with suppress(HeadwaterError):  # one that is left behind ends by itself after a while
+                    self._write("unlock", ttypes.UnlockRequest(lockid=lock_id))
         finally:
-            with suppress(HeadwaterError, _Refused):  # one that is left behind ends by itself after a while
-                self._write("unlock", ttypes.UnlockRequest(lockid=lock_id))
+            turn.release()
 
     def _lock(self, database: str, name: str) -> int:
         component = ttypes.LockComponent(
@@ -327,7 +311,7 @@ class ThriftMetastore:
             return convert.partition(
                 self._read("get_partition", self._scoped(entry.database), entry.name, list(values))
             )
-        except _NoSuchObject:
+        except NoSuchObject:
             return None
 
     def add_partitions(self, entry: Entry, partitions: Sequence[PartitionEntry]) -> None:
@@ -346,8 +330,20 @@ class ThriftMetastore:
             )
             try:
                 self._write("add_partitions_req", request)
-            except (_Refused, HeadwaterError) as e:
+            except AlreadyExists:
+                raise self._there_already(entry, batch, [name for name, _ in named[:start]]) from None
+            except (Refused, HeadwaterError) as e:
                 raise _partly_added(e, [name for name, _ in named[:start]]) from None
+
+    def _there_already(
+        self, entry: Entry, batch: Sequence[tuple[str, PartitionEntry]], added: list[str]
+    ) -> PartitionAlreadyExistsError:
+        found = {tuple(p.values) for p in self.partitions(entry, [p.values for _, p in batch])}
+        names = [name for name, p in batch if tuple(p.values) in found]
+        return PartitionAlreadyExistsError(
+            f"Partitions of table {self.name}.{entry.database}.{entry.name} exist already: "
+            f"{_some(names)}; {_added(added)}"
+        )
 
     def drop_partitions(self, entry: Entry, values: Iterable[Sequence[str]], delete_data: bool) -> int:
         """Drop those that are there."""
@@ -357,7 +353,7 @@ class ThriftMetastore:
                 dropped += bool(
                     self._write("drop_partition", self._scoped(entry.database), entry.name, list(one), delete_data)
                 )
-            except _NoSuchObject:
+            except NoSuchObject:
                 continue
         return dropped
 
@@ -377,8 +373,9 @@ class ThriftMetastore:
                 raise
             raise ConnectionFailedError(f"The Hive Metastore failed in {method}: {e.message}") from None
         except TException as e:
-            if type(e) in _REFUSALS:
-                raise _REFUSALS[type(e)](e) from None
+            refused = refusal(method, e)
+            if refused is not None:
+                raise refused from None
             said = getattr(e, "message", None) or type(e).__name__
             raise ConnectionFailedError(f"The Hive Metastore refused {method}: {said}") from None
 
@@ -399,9 +396,16 @@ _CLIENT = ttypes.ClientCapabilities(values=[ttypes.ClientCapability.INSERT_ONLY_
 
 def _partly_added(error: Exception, added: list[str]) -> HeadwaterError:
     said = getattr(error, "message", None) or str(error)
-    before = f"; added before that: {', '.join(added)}" if added else "; none was added"
-    if isinstance(error, _AlreadyExists | AlreadyExistsError):
-        return PartitionAlreadyExistsError(f"{said}{before}")
     if isinstance(error, HeadwaterError):
-        return type(error)(f"{said}{before}")
-    return IllegalArgumentError(f"partitions: the Hive Metastore refuses them: {said}{before}")
+        return type(error)(f"{said}; {_added(added)}")
+    return IllegalArgumentError(f"partitions: the Hive Metastore refuses them: {said}; {_added(added)}")
+
+
+def _added(names: list[str]) -> str:
+    return f"added before that: {_some(names)}" if names else "none was added"
+
+
+def _some(names: list[str]) -> str:
+    """The names, or the first of very many."""
+    shown = ", ".join(names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"
