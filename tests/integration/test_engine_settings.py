@@ -146,8 +146,9 @@ def test_spark_reads_and_writes_with_nothing_but_the_settings(case: str, world: 
     found = world.make(case)
     properties = world.properties(case)[1]
     variables = environment(found, properties)
-    if case == "ice_role":  # which the note on aws-sts-endpoint says
-        variables["AWS_ENDPOINT_URL_STS"] = world.aws.uri
+    if case == "ice_role":  # what the notes on the role say
+        endpoints = dict.fromkeys(("AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL_GLUE"), world.aws.uri)
+        variables |= {"AWS_REGION": "us-east-1", **endpoints}
     sqlite = next(j for j in artifacts.class_path(ICEBERG_REST_JARS) if "sqlite-jdbc" in j.name)
     world.aws.forget_calls()
     with fresh_spark(
@@ -198,13 +199,8 @@ def cli(world: World, name: str, engine: str, form: str | None = None, *more: st
 def run_cli(world: World, *args: str) -> subprocess.CompletedProcess[str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("HEADWATER_")}
     environment = {**kept, "HEADWATER_URI": world.server.uri, "HEADWATER_METALAKE": "lake"}
-    return subprocess.run(
-        [sys.executable, "-m", "headwater.cli.main", *args],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
+    command = [sys.executable, "-m", "headwater.cli.main", *args]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +234,7 @@ def test_the_command_line_shows_no_secret(engine: str, form: str | None, shown: 
     if form == "json":
         assert json.loads(text)["engine"] == engine
     elif form == "sql":
-        assert ("SET spark.sql.catalog.shown=" if engine == "spark" else "CREATE CATALOG ") in text
+        assert ("SET `spark.sql.catalog.shown`=" if engine == "spark" else "CREATE CATALOG ") in text
     elif engine == "flink":
         assert yaml.safe_load(text)["default-database"] == "sales"
     else:

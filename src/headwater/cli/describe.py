@@ -35,6 +35,10 @@ def lines(value: Any) -> Iterator[tuple[str, str]]:
 def _list_lines(name: str, content: list[Any]) -> Iterator[tuple[str, str]]:
     if name == "columns":
         yield from ((f"columns.{c.name}", column(c)) for c in content)
+    elif name == "field-names":
+        yield name, ", ".join(".".join(path) for path in content)
+    elif name == "values":
+        yield name, ", ".join("NULL" if v.is_null else str(v.value) for v in content)
     elif name == "indexes":
         yield from ((f"indexes.{i.name or i.index_type.value}", index(i)) for i in content)
     elif content:

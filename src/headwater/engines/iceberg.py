@@ -159,8 +159,15 @@ class IcebergOptions:
         if who.external_id is not None:
             self._put("client.assume-role.external-id", sheet.value(who.external_id), AWS)
         from_chain(sheet, who)
-        if who.keys:
-            sheet.note(f"{', '.join(who.keys)}: Iceberg assumes the role with the keys in {sheet.title}'s environment")
+        sheet.note(
+            f"{role}: Iceberg assumes the role with the keys, and in the region, that it finds in the environment of "
+            f"{sheet.title} (AWS_REGION and the like)"
+        )
+        if aws.glue_endpoint is not None:
+            sheet.note(
+                "aws-glue-endpoint: with a role Iceberg does not use its setting glue.endpoint; AWS's SDK reads "
+                "AWS_ENDPOINT_URL_GLUE in the environment"
+            )
         if who.token_service is not None:
             sheet.cannot(
                 "Iceberg has no setting for it; AWS's SDK reads AWS_ENDPOINT_URL_STS in the environment",

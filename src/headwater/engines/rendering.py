@@ -52,7 +52,7 @@ def _set_statements(found: EngineSettings) -> Iterator[str]:
     names = {f"${{{s.name}}}": f"${{env:{s.name}}}" for s in found.secrets}
     for setting in settable:
         # Spark fills in variables of the environment by itself, in SQL only.
-        yield f"SET {setting.key}={names.get(setting.value, setting.value)};"
+        yield f"SET {_quoted(setting.key, '`')}={_quoted(names.get(setting.value, setting.value), '`')};"
 
 
 def _with_pages(settings: Iterable[Setting], line: Callable[[Setting], str]) -> Iterator[str]:

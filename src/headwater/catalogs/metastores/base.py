@@ -103,8 +103,11 @@ class Metastore(Protocol):
         """One, or None."""
         ...
 
-    def add_partitions(self, entry: Entry, partitions: Sequence[PartitionEntry]) -> None:
-        """Add all. PartitionAlreadyExistsError, or an error that names those that were added before one failed."""
+    def add_partitions(self, entry: Entry, partitions: Sequence[PartitionEntry]) -> list[PartitionEntry]:
+        """Add all; the answer is what they are then, in the given order.
+
+        PartitionAlreadyExistsError, or an error that names those that were added before one failed.
+        """
         ...
 
     def drop_partitions(self, entry: Entry, values: Iterable[Sequence[str]], delete_data: bool) -> int:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date
 
 from headwater.catalogs.metastores.entries import Entry, Field, PartitionEntry
 from headwater.catalogs.metastores.types import read
+from headwater.model import types as t
 from headwater.model.errors import IllegalArgumentError
 from headwater.model.expressions import Literal
 from headwater.model.tables import IdentityPartition, Partition
@@ -77,6 +79,33 @@ def _literal(key: Field, value: str) -> Literal:
     return Literal.null() if value == NULL else Literal(read(key.type), value)
 
 
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+
+
+def _check_value(field: str, key: Field, value: str) -> None:
+    """Refuse a value that no engine could read as one of the key's type; metastores take any text."""
+    if value == NULL:
+        return
+    match read(key.type):
+        case t.Byte() | t.Short() | t.Integer() | t.Long():
+            right = _WHOLE.fullmatch(value) is not None
+        case t.Date():
+            right = _is_date(value)
+        case t.Boolean():
+            right = value.lower() in ("true", "false")
+        case _:
+            right = True
+    if not right:
+        raise IllegalArgumentError(f"{field}: {value!r} is no {key.type}, which the partition column {key.name!r} is")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def new_values(field: str, entry: Entry, partition: Partition) -> list[str]:
     """The values of a partition to be added, checked against the table's keys."""
     keys = [f.name for f in entry.partition_keys]
@@ -90,6 +119,8 @@ def new_values(field: str, entry: Entry, partition: Partition) -> list[str]:
     if len(partition.values) != len(keys):
         raise IllegalArgumentError(f"{field}.values: {len(keys)} values are needed, not {len(partition.values)}")
     values = [NULL if v.is_null or v.value == "" else str(v.value) for v in partition.values]
+    for n, (key, value) in enumerate(zip(entry.partition_keys, values, strict=True)):
+        _check_value(f"{field}.values[{n}].value", key, value)
     if partition.name is not None and values_of(entry, partition.name) != values:
         expected = partition_name(keys, values)
         raise IllegalArgumentError(

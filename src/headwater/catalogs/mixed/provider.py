@@ -156,10 +156,10 @@ class MetastoreProvider(Provider):
         views = sum(one.kind in VIEWS for one in there)
         filtered = sum(not e.is_view and not self._is_shown(e) for e in found)
         if there and not cascade:
-            raise NonEmptySchemaError(
-                f"Schema {name} is not empty: it has {len(there)} entries, {views + filtered} of them not shown here "
-                f"({views} views, {filtered} filtered tables)"
+            hidden = (
+                f", of which {views} views and {filtered} filtered tables are not shown" if views + filtered else ""
             )
+            raise NonEmptySchemaError(f"Schema {name} is not empty: it has {len(there)} entries{hidden}")
         if filtered:
             raise NonEmptySchemaError(
                 f"Schema {name} holds {filtered} tables that the catalog's filter hides: none was dropped; "
@@ -226,7 +226,15 @@ class MetastoreProvider(Provider):
             raise IllegalArgumentError(f"{field}: the catalog's filter hides {found} tables")
 
     def _place(self, database: Database, entry: Entry) -> None:
-        """Check where a new table lies; where a metastore finds no place by itself, choose one."""
+        """Where a new Hive table lies: the Hive Metastore finds a place by itself, Glue does not."""
+        if entry.storage.location is None and self.on_glue:
+            warehouse = self.context.properties.get("warehouse")
+            folder = database.location or (f"{warehouse.rstrip('/')}/{database.name}.db" if warehouse else None)
+            if folder is None:
+                raise IllegalArgumentError(
+                    "properties.location: required, since neither the schema has a location nor the catalog a warehouse"
+                )
+            entry.storage.location = f"{folder.rstrip('/')}/{entry.name}"
         if entry.storage.location is not None:
             self._check_location("properties.location", entry.storage.location)
 
@@ -318,9 +326,7 @@ class MetastoreProvider(Provider):
         entries = [self._new_partition(entry, f"partitions[{n}]", one) for n, one in enumerate(new)]
         if len({tuple(e.values) for e in entries}) < len(entries):
             raise IllegalArgumentError("partitions: the same values are there twice")
-        self.metastore.add_partitions(entry, entries)
-        found = {tuple(p.values): p for p in self.metastore.partitions(entry, [e.values for e in entries])}
-        return [partitions.show(entry, found.get(tuple(e.values), e)) for e in entries]
+        return [partitions.show(entry, one) for one in self.metastore.add_partitions(entry, entries)]
 
     def _new_partition(self, entry: Entry, field: str, new: Partition) -> PartitionEntry:
         values = partitions.new_values(field, entry, new)

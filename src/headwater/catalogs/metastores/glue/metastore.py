@@ -179,9 +179,9 @@ class GlueMetastore:
         """One, or None."""
         return Partitions(self._calls, entry).one(values)
 
-    def add_partitions(self, entry: Entry, partitions: Sequence[PartitionEntry]) -> None:
+    def add_partitions(self, entry: Entry, partitions: Sequence[PartitionEntry]) -> list[PartitionEntry]:
         """Add all. An error names what was added; trying again is safe and adds what is missing still."""
-        Partitions(self._calls, entry).add(partitions)
+        return Partitions(self._calls, entry).add(partitions)
 
     def drop_partitions(self, entry: Entry, values: Iterable[Sequence[str]], delete_data: bool) -> int:
         """Drop those that are there; the answer is how many that were. Glue never touches data."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from headwater.catalogs.metastores.entries import Entry, PartitionEntry
 from headwater.catalogs.metastores.glue import convert
 from headwater.catalogs.metastores.glue.calls import Calls
@@ -70,13 +72,15 @@ class Partitions:
             return None
         return convert.partition(answer["Partition"])
 
-    def add(self, partitions: Sequence[PartitionEntry]) -> None:
-        """Add all that are not there yet, in the given order; an error says which were."""
+    def add(self, partitions: Sequence[PartitionEntry]) -> list[PartitionEntry]:
+        """Add all that are not there yet, in the given order; an error says which were. Glue keeps what it is given."""
         new = _NewPartitions(self._calls, self._entry)
+        made: list[PartitionEntry] = []
         added: list[str] = []
         taken: list[str] = []
         for chunk in _batches(partitions, CREATE):
             inputs = {self._name(p.values): new.input(p) for p in chunk}
+            made += [new.made(p, raw) for p, raw in zip(chunk, inputs.values(), strict=True)]
             try:
                 failed = self._create(inputs)
             except HeadwaterError as e:
@@ -90,6 +94,7 @@ class Partitions:
                 raise type(ours)(f"{ours.message}; not added: {_listed([*taken, *worse])}; {_added(added)}")
         if taken:
             raise PartitionAlreadyExistsError(f"{self._subject} has these already: {_listed(taken)}; {_added(added)}")
+        return made
 
     def drop(self, values: Iterable[Sequence[str]]) -> int:
         """Drop those that are there; the answer is how many that were."""
@@ -154,6 +159,12 @@ class _NewPartitions:
         }
         check_lengths(self._shape, made, {"StorageDescriptor": self._as_table})
         return made
+
+    def made(self, partition: PartitionEntry, raw: Raw) -> PartitionEntry:
+        """The partition that Glue has once it has taken its input."""
+        location = raw["StorageDescriptor"].get("Location")
+        storage = msgspec.structs.replace(partition.storage or self._entry.storage, location=location)
+        return msgspec.structs.replace(partition, storage=storage, raw=raw)
 
 
 def _added(names: Sequence[str]) -> str:

@@ -314,10 +314,11 @@ class ThriftMetastore:
         except NoSuchObject:
             return None
 
-    def add_partitions(self, entry: Entry, partitions: Sequence[PartitionEntry]) -> None:
+    def add_partitions(self, entry: Entry, partitions: Sequence[PartitionEntry]) -> list[PartitionEntry]:
         """Add them in batches, each of which is all or nothing to the Metastore."""
         keys = [key.name for key in entry.partition_keys]
         named = [(partition_name(keys, p.values), p) for p in partitions]
+        made: dict[tuple[str, ...], PartitionEntry] = {}
         for start in range(0, len(named), _BATCH):
             batch = named[start : start + _BATCH]
             request = ttypes.AddPartitionsRequest(
@@ -325,15 +326,17 @@ class ThriftMetastore:
                 tblName=entry.name,
                 parts=[convert.raw_partition(entry, p, name, self.catalog) for name, p in batch],
                 ifNotExists=False,
-                needResult=False,
+                needResult=True,
                 catName=self.catalog,
             )
             try:
-                self._write("add_partitions_req", request)
+                found = self._write("add_partitions_req", request).partitions
             except AlreadyExists:
                 raise self._there_already(entry, batch, [name for name, _ in named[:start]]) from None
             except (Refused, HeadwaterError) as e:
                 raise _partly_added(e, [name for name, _ in named[:start]]) from None
+            made |= {tuple(raw.values): convert.partition(raw) for raw in found}
+        return [made[tuple(p.values)] for p in partitions]
 
     def _there_already(
         self, entry: Entry, batch: Sequence[tuple[str, PartitionEntry]], added: list[str]
