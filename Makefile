@@ -6,9 +6,11 @@ BIN := $(VENV)/bin
 # `make test WORKERS=4`: how many test processes run side by side.
 WORKERS ?= 2
 
-# What installed packages depend on. Stamps say what the environment holds: enough to run Headwater, or all to develop it.
+# What installed packages depend on. Stamps say what the environment holds: enough to run Headwater, to show
+# it, or all to develop it.
 PINS := pyproject.toml constraints.txt
 RUN_STAMP := $(VENV)/.run-stamp
+DEMO_STAMP := $(VENV)/.demo-stamp
 DEV_STAMP := $(VENV)/.dev-stamp
 # Not compiled: Python compiles what is imported, which is a small part, and the install takes half the time.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check --prefer-binary \
@@ -21,7 +23,7 @@ APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo serve test lint lint-rules lint-format lint-types lint-layers soak bench constraints clean
+.PHONY: help venv demo serve test test-trino lint lint-rules lint-format lint-types lint-layers soak bench constraints clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -29,14 +31,17 @@ help: ## show this list
 venv: $(DEV_STAMP) ## create .venv with Headwater and everything to develop it
 	@echo "$(VENV) is ready"
 
-demo: $(RUN_STAMP) ## start a server and walk through what it does
+demo: $(DEMO_STAMP) ## start a server and walk through what it does
 	@$(BIN)/python examples/demo.py
 
 serve: $(RUN_STAMP) ## run a server in the foreground
 	@$(BIN)/headwater serve
 
 test: lint ## check the code and run every test but the long ones
-	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --ignore=tests/soak tests
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --ignore=tests/soak --ignore=tests/trino tests
+
+test-trino: $(DEV_STAMP) ## run the tests that need Trino, which is a large download
+	@$(BIN)/pytest tests/trino
 
 lint: $(DEV_STAMP) ## check style, types and layers
 	@$(MAKE) --no-print-directory -j2 $(APART) lint-types lint-layers lint-rules lint-format
@@ -75,12 +80,18 @@ $(RUN_STAMP): $(PINS) | $(BIN)/python
 	@$(PIP_INSTALL) --no-build-isolation -e '.[postgres,iceberg,hive,s3]'
 	@touch $@
 
+$(DEMO_STAMP): $(PINS) | $(BIN)/python
+	@echo "Installing what Headwater is shown with ..."
+	@$(PIP_INSTALL) $(BUILD_TOOLS)
+	@$(PIP_INSTALL) --no-build-isolation -e '.[postgres,iceberg,hive,s3,demo]'
+	@touch $(RUN_STAMP) $@
+
 $(DEV_STAMP): $(PINS) | $(BIN)/python
 	@echo "Installing what Headwater is developed with ..."
 	@$(PIP_INSTALL) $(BUILD_TOOLS)
 	@$(PIP_INSTALL) --no-build-isolation -e '.[dev]'
 	@$(PIP_INSTALL) --no-build-isolation --no-deps $(GRAVITINO_CLIENT)
-	@touch $(RUN_STAMP) $@
+	@touch $(RUN_STAMP) $(DEMO_STAMP) $@
 
 $(BIN)/python:
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" scripts/create-venv

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
+import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -55,10 +56,9 @@ def run(folder: Path) -> Section:
         _make_catalogs(client, aws, hms)
         thrift = stack.enter_context(_thrift(hms))
         kinds = [*_glue_kinds(client, aws), *_hive_kinds(client, thrift)]
-        measured = _measure(kinds, client)
+        measured = [_measure(kind, client) for kind in kinds]
     table = Table(("request", "raw", "raw ms", "Headwater ms", "ours / raw", "goal", "verdict"), texts=2)
-    for kind in kinds:
-        raw, ours = measured[kind.name]
+    for kind, (raw, ours) in zip(kinds, measured, strict=True):
         ratio = statistics.median(b / a for a, b in zip(raw, ours, strict=True))
         over = round(ratio, 2) - kind.goal
         verdict = "reached" if over <= 0 else f"missed by {over:.2f}"
@@ -67,20 +67,18 @@ def run(folder: Path) -> Section:
     return Section("metastores", ["Wall time of one request, and of the metastore's own client for the same:", table])
 
 
-def _measure(kinds: list[Kind], client: lake.Client) -> dict[str, tuple[list[float], list[float]]]:
-    """Seconds of one request by kind, raw and ours, of each round; who is first changes with the round."""
-    measured: dict[str, tuple[list[float], list[float]]] = {kind.name: ([], []) for kind in kinds}
+def _measure(kind: Kind, client: lake.Client) -> tuple[list[float], list[float]]:
+    """Seconds of one request in each round, raw and ours; who comes first changes with the round."""
+    measured: tuple[list[float], list[float]] = ([], [])
     for round_ in range(ROUNDS + 1):
-        for kind in kinds:
-            sides = list(zip((kind.raw, kind.ours), measured[kind.name], strict=True))
-            for act, found in reversed(sides) if round_ % 2 else sides:
-                client.close()  # it connects anew: our server hangs up on who is silent while the other side works
-                begun = time.perf_counter()
-                for _ in range(kind.times):
-                    act()
-                seconds = (time.perf_counter() - begun) / kind.times
-                if round_:
-                    found.append(seconds)
+        sides = list(zip((kind.raw, kind.ours), measured, strict=True))
+        for act, found in reversed(sides) if round_ % 2 else sides:
+            client.close()  # it connects anew: our server hangs up on who is silent while the other side works
+            begun = time.perf_counter()
+            for _ in range(kind.times):
+                act()
+            if round_:  # the first round fills caches
+                found.append((time.perf_counter() - begun) / kind.times)
     return measured
 
 
@@ -126,7 +124,7 @@ def _glue_kinds(client: lake.Client, aws: servers.AwsServer) -> Iterator[Kind]:
     yield Kind(
         name, "GetTables, names and kinds", goal, lambda: raw_list(AttributesToGet=["NAME", "TABLE_TYPE"]), our_list
     )
-    yield Kind(f"{name} ", "GetTables", goal, raw_list, our_list)
+    yield Kind(name, "GetTables, whole", goal, raw_list, our_list)
     numbers = itertools.count()
 
     def new_table() -> str:
@@ -136,10 +134,9 @@ def _glue_kinds(client: lake.Client, aws: servers.AwsServer) -> Iterator[Kind]:
 
     yield _adding(
         "Glue",
-        "BatchCreatePartition, 100 at a time",
-        new_table,
-        lambda table: _add_to_glue(glue, table),
-        lambda table: _add_by_us(client, f"{GLUE}/schemas/{PARTED}/tables/{table}"),
+        "BatchCreatePartition, 100 in one",
+        lambda: _ready_for_glue(glue, new_table()),
+        lambda: _ready_for_us(client, f"{GLUE}/schemas/{PARTED}/tables/{new_table()}"),
     )
 
 
@@ -164,17 +161,24 @@ def _glue_storage(location: str) -> dict[str, Any]:
     }
 
 
-def _add_to_glue(glue: Any, table: str) -> None:
-    base = f"s3://lake/{table}"
+def _ready_for_glue(glue: Any, table: str) -> Callable[[], None]:
+    storage = _glue_storage("")
     inputs = [
-        {"Values": [value], "StorageDescriptor": _glue_storage(f"{base}/dt={value}"), "Parameters": {}}
+        {
+            "Values": [value],
+            "StorageDescriptor": {**storage, "Location": f"s3://lake/{table}/dt={value}"},
+            "Parameters": {},
+        }
         for value in _values()
     ]
-    for start in range(0, PARTITIONS, _BATCH):
-        answer = glue.batch_create_partition(
-            DatabaseName=PARTED, TableName=table, PartitionInputList=inputs[start : start + _BATCH]
-        )
-        _expect([], answer.get("Errors", []))
+
+    def act() -> None:
+        for start in range(0, PARTITIONS, _BATCH):
+            batch = inputs[start : start + _BATCH]
+            answer = glue.batch_create_partition(DatabaseName=PARTED, TableName=table, PartitionInputList=batch)
+            _expect([], answer.get("Errors", []))
+
+    return act
 
 
 # --- the Hive Metastore ------------------------------------------------------------------------------------------
@@ -192,6 +196,7 @@ def _thrift(hms: servers.HiveMetastore) -> Iterator[Any]:
 
 
 def _hive_kinds(client: lake.Client, thrift: Any) -> Iterator[Kind]:
+    client.close()  # it was silent for long
     numbers = itertools.count()
 
     def new_table() -> str:
@@ -222,27 +227,31 @@ def _hive_kinds(client: lake.Client, thrift: Any) -> Iterator[Kind]:
         times=200,
     )
 
-    def add(table: str) -> None:
+    def ready(table: str) -> Callable[[], None]:
         found = raw_load(table)
-        parts = []
-        for value in _values():
-            sd = copy.copy(found.sd)
-            sd.location = f"{found.sd.location}/dt={value}"
-            parts.append(
-                ttypes.Partition(values=[value], dbName=DATABASE, tableName=table, sd=sd, parameters={}, catName="hive")
-            )
-        thrift.add_partitions_req(
-            ttypes.AddPartitionsRequest(
-                dbName=DATABASE, tblName=table, parts=parts, ifNotExists=False, needResult=False, catName="hive"
-            )
+        request = ttypes.AddPartitionsRequest(
+            dbName=DATABASE,
+            tblName=table,
+            parts=[_thrift_partition(found, value) for value in _values()],
+            ifNotExists=False,
+            needResult=False,
+            catName="hive",
         )
+        return lambda: thrift.add_partitions_req(request)
 
     yield _adding(
         "HMS",
-        "add_partitions_req, all at once",
-        new_table,
-        add,
-        lambda table: _add_by_us(client, f"{HIVE}/schemas/{DATABASE}/tables/{table}"),
+        "add_partitions_req, all in one",
+        lambda: ready(new_table()),
+        lambda: _ready_for_us(client, f"{HIVE}/schemas/{DATABASE}/tables/{new_table()}"),
+    )
+
+
+def _thrift_partition(table: Any, value: str) -> Any:
+    sd = copy.copy(table.sd)
+    sd.location = f"{table.sd.location}/dt={value}"
+    return ttypes.Partition(
+        values=[value], dbName=DATABASE, tableName=table.tableName, sd=sd, parameters={}, catName="hive"
     )
 
 
@@ -250,20 +259,22 @@ def _hive_kinds(client: lake.Client, thrift: Any) -> Iterator[Kind]:
 
 
 def _adding(
-    where: str, raw_call: str, new_table: Callable[[], str], raw: Callable[[str], None], ours: Callable[[str], None]
+    where: str, raw_call: str, raw: Callable[[], Callable[[], None]], ours: Callable[[], Callable[[], None]]
 ) -> Kind:
-    """Each addition is to a table of its own, made before the clock starts."""
-    tables = [new_table() for _ in range(2 * (ROUNDS + 1))]
-    return Kind(
-        f"add {PARTITIONS:,} partitions on {where}",
-        raw_call,
-        1.3,
-        lambda: raw(tables.pop()),
-        lambda: ours(tables.pop()),
-    )
+    """Each addition is to a table of its own; tables and what is sent are ready before the clock starts."""
+
+    def each_once(make: Callable[[], Callable[[], None]]) -> Callable[[], None]:
+        ready = [make() for _ in range(ROUNDS + 1)]
+
+        def act() -> None:
+            ready.pop()()
+
+        return act
+
+    return Kind(f"add {PARTITIONS:,} partitions on {where}", raw_call, 1.3, each_once(raw), each_once(ours))
 
 
-def _add_by_us(client: lake.Client, path: str) -> None:
+def _ready_for_us(client: lake.Client, path: str) -> Callable[[], None]:
     new = [
         {
             "type": "identity",
@@ -272,8 +283,8 @@ def _add_by_us(client: lake.Client, path: str) -> None:
         }
         for value in _values()
     ]
-    answer = client.ask("POST", f"{path}/partitions", {"partitions": new})
-    _expect(PARTITIONS, answer.count(b'"name":"dt='))
+    body = json.dumps({"partitions": new}).encode()
+    return lambda: _expect(PARTITIONS, client.ask("POST", f"{path}/partitions", body).count(b'"name":"dt='))
 
 
 def _values() -> list[str]:

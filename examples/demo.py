@@ -18,16 +18,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+from glue_account import BUCKET, DATABASE, KEY, REGION, SECRET, glue_account
+from pyiceberg.catalog.glue import GlueCatalog
 from pyiceberg.catalog.sql import SqlCatalog
 from rich.console import Console
 from rich.table import Table
 
 from headwater import Client, NameIdentifier, Namespace
-from headwater.model import AddColumn, ColumnPosition, RenameColumn, SetTableProperty, types
+from headwater.model import AddColumn, ColumnPosition, RenameColumn, SetProperty, SetTableProperty, types
 from headwater.model import Table as LakeTable
 
 console = Console(highlight=False)
 ORDERS = NameIdentifier.of("shop", "orders")
+DRIVERS = NameIdentifier.of(DATABASE, "drivers")
+_IN_GLUE = f"--catalog account --schema {DATABASE}"
 
 
 def step(title: str, command: str = "") -> None:
@@ -56,7 +60,9 @@ def server(folder: Path) -> Iterator[str]:
 
 def show(table: LakeTable) -> None:
     """Print a table's columns."""
-    grid = Table("column", "type", "nullable", title=f"{table.name}: {table.comment}", title_justify="left")
+    grid = Table(
+        "column", "type", "nullable", title=": ".join(filter(None, (table.name, table.comment))), title_justify="left"
+    )
     for column in table.columns:
         grid.add_row(column.name, str(column.type), "yes" if column.nullable else "no")
     console.print(grid)
@@ -143,6 +149,69 @@ def alter(client: Client, folder: Path) -> None:
     console.print("  the rows written before are read under the column's new name")
 
 
+def connect_glue(client: Client, endpoint: str) -> None:
+    """A whole Glue account as one catalog, and an Iceberg table made in it."""
+    properties = {"aws-region": REGION, "aws-glue-catalog-id": "123456789012", "warehouse": f"s3://{BUCKET}/warehouse"}
+    given = ",".join(f"{k}={v}" for k, v in properties.items())
+    step(
+        "An AWS Glue account (played by moto) as one catalog, whatever the format of its tables",
+        f"headwater catalog create --name account --provider glue --properties {given}",
+    )
+    here = {"aws-glue-endpoint": endpoint, "s3-endpoint": endpoint, "s3-path-style-access": "true"}
+    here |= {"aws-access-key-id": KEY, "aws-secret-access-key": SECRET}
+    client.create_catalog("account", provider="glue", properties={**properties, **here})
+    step(
+        "An Iceberg table in it, beside those that engines left there",
+        'headwater table create --catalog account --schema fleet --name drivers --columns "id bigint, name string"',
+    )
+    columns = [{"name": "id", "type": "bigint", "nullable": False}, {"name": "name", "type": "string"}]
+    client.load_catalog("account").as_table_catalog().create_table(DRIVERS, columns, comment="Who drives")
+
+
+def list_by_format(client: Client) -> None:
+    """Everything, then some of it by the filter."""
+    step("All tables of the account; the view that Presto keeps among them is none", f"headwater table list {_IN_GLUE}")
+    tables = client.load_catalog("account").as_table_catalog()
+    grid = Table("table", "format", "files", "columns")
+    for name in tables.list_tables(Namespace.of(DATABASE)):
+        table = tables.load_table(NameIdentifier.of(DATABASE, name))
+        files = table.properties.get("format", "").rpartition("/")[2].lower()
+        grid.add_row(name, table.properties["table-format"], files, str(len(table.columns) or "in its own log"))
+    console.print(grid)
+    step("Some of them, by format", "headwater catalog update --name account --set table-type-filter=iceberg,hudi")
+    expected = {
+        "all": ["drivers", "events", "hudi_trips", "readings", "stations"],
+        "iceberg,hudi": ["drivers", "hudi_trips"],
+        "delta": ["readings"],
+        "parquet,csv": ["events", "stations"],
+    }
+    for kinds in ("iceberg,hudi", "delta", "parquet,csv", "all"):
+        client.alter_catalog("account", SetProperty("table-type-filter", kinds))
+        found = client.load_catalog("account").as_table_catalog().list_tables(Namespace.of(DATABASE))
+        console.print(f"  {kinds:<13} {', '.join(found)}")
+        if found != expected[kinds]:
+            raise RuntimeError(f"expected {expected[kinds]}")
+
+
+def change_in_glue(client: Client, endpoint: str) -> None:
+    """A Hudi table as it is; an Iceberg table changed."""
+    tables = client.load_catalog("account").as_table_catalog()
+    step("A Hudi table that Spark wrote", f"headwater table details {_IN_GLUE} --name hudi_trips")
+    show(tables.load_table(NameIdentifier.of(DATABASE, "hudi_trips")))
+    step(
+        "A new column for the Iceberg table",
+        f'headwater table update {_IN_GLUE} --name drivers --add-column "licence string"',
+    )
+    tables.alter_table(DRIVERS, AddColumn(["licence"], types.String(), comment="Its number"))
+    show(tables.load_table(DRIVERS))
+    said = {"endpoint": endpoint, "region": REGION, "access-key-id": KEY, "secret-access-key": SECRET}
+    settings = {f"{service}.{key}": value for service in ("glue", "s3") for key, value in said.items()}
+    seen = GlueCatalog("glue", **settings).load_table(f"{DATABASE}.drivers").schema().column_names
+    if seen != ["id", "name", "licence"]:
+        raise RuntimeError(f"pyiceberg sees {seen}")
+    console.print("  pyiceberg, straight from Glue, sees it too")
+
+
 def look_around(client: Client, uri: str, folder: Path) -> None:
     """Lists, the audit log, health."""
     step("What is there", "headwater table list --catalog sales --schema shop")
@@ -159,17 +228,21 @@ def look_around(client: Client, uri: str, folder: Path) -> None:
 
 def main() -> int:
     """All steps; 0 if they worked."""
-    for name in [n for n in os.environ if n.startswith("HEADWATER_")]:
-        del os.environ[name]  # settings of another server are not meant for this one
+    for name in [n for n in os.environ if n.startswith(("HEADWATER_", "AWS_"))]:
+        del os.environ[name]  # settings of another server or account are not meant for these
+    os.environ |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", "AWS_CONFIG_FILE": os.devnull}
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="headwater-demo-") as name:
         folder = Path(name)
         step("A server, with its data in a temporary folder", "headwater serve --data data")
-        with server(folder) as uri, Client(uri, metalake="demo") as client:
+        with glue_account() as glue, server(folder) as uri, Client(uri, metalake="demo") as client:
             make_catalog(client, folder)
             make_tables(client)
             write_and_read(folder)
             alter(client, folder)
+            connect_glue(client, glue)
+            list_by_format(client)
+            change_in_glue(client, glue)
             look_around(client, uri, folder)
     console.print(f"\n[bold green]Done in {time.monotonic() - begun:.1f} seconds.[/] Next: the tour in README.md.")
     return 0

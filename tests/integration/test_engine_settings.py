@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from tests.engines.spark import SparkError, SparkSession
 from tests.harness import Server, running
 from tests.servers import artifacts
 from tests.servers.coordinates import ICEBERG_REST_JARS, SPARK_PACKAGES
+from tests.unit.engines.cases import CASES
 
 KEY, SECRET = "AKIDENGINESETTINGS", "hush-hush-this-is-secret"
 ROLE = "arn:aws:iam::123456789012:role/lake"
@@ -128,44 +130,49 @@ def fresh_spark(
         session.close()
 
 
-PACKAGES: dict[str, tuple[str, ...]] = {
-    "glue": ("iceberg", "iceberg-aws", "s3a"),
-    "ice_glue": ("iceberg", "iceberg-aws"),
-    "ice_role": ("iceberg", "iceberg-aws"),
-    "ice_hms": ("iceberg",),
-    "ice_hms_s3": ("iceberg", "iceberg-aws"),
-    "ice_rest": ("iceberg",),
-    "ice_jdbc": ("iceberg",),
-    "hive_hms": (),
-    "hive_s3": ("s3a",),
+SESSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "hive": (("hive_hms",), ()),
+    "hive on s3": (("hive_s3",), ("s3a",)),
+    "glue": (("glue", "ice_glue"), ("iceberg", "iceberg-aws", "s3a")),
+    "glue by a role": (("ice_role",), ("iceberg", "iceberg-aws")),
+    "iceberg": (("ice_hms", "ice_hms_s3", "ice_rest", "ice_jdbc"), ("iceberg", "iceberg-aws")),
 }
+"""Catalogs that one fresh session is told of, side by side, and the packages that the notes ask for."""
 
 
-@pytest.mark.parametrize("case", PACKAGES)
-def test_spark_reads_and_writes_with_nothing_but_the_settings(case: str, world: World) -> None:
-    found = world.make(case)
-    properties = world.properties(case)[1]
-    variables = environment(found, properties)
-    if case == "ice_role":  # what the notes on the role say
+@pytest.mark.parametrize("session", SESSIONS)
+def test_spark_reads_and_writes_with_nothing_but_the_settings(session: str, world: World) -> None:
+    cases, packages = SESSIONS[session]
+    conf: dict[str, str] = {}
+    variables: dict[str, str] = {}
+    names = {}
+    for case in cases:
+        found = world.make(case)
+        own = environment(found, world.properties(case)[1])
+        told = filled(found, own)
+        assert all(conf.get(key, value) == value for key, value in told.items()), "catalogs get along"
+        conf, variables, names[case] = conf | told, variables | own, found.catalog
+    if "ice_role" in cases:  # what the notes on the role say
         endpoints = dict.fromkeys(("AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL_GLUE"), world.aws.uri)
         variables |= {"AWS_REGION": "us-east-1", **endpoints}
     sqlite = next(j for j in artifacts.class_path(ICEBERG_REST_JARS) if "sqlite-jdbc" in j.name)
     world.aws.forget_calls()
-    with fresh_spark(
-        filled(found, variables), variables, *PACKAGES[case], jars=(sqlite,) if case == "ice_jdbc" else ()
-    ) as spark:
-        table = f"{found.catalog}.db_{case}.t"
-        spark.sql(f"INSERT INTO {table} VALUES (1, 'one'), (2, 'two')")
-        assert spark.rows(f"SELECT * FROM {table} ORDER BY id") == [[1, "one"], [2, "two"]]
-    used = {call["accessKeyId"] for call in world.aws.calls() if call["service"] in ("glue", "s3")}
-    if case == "ice_role":
+    with fresh_spark(conf, variables, *packages, jars=(sqlite,) if "ice_jdbc" in cases else ()) as spark:
+        for case, catalog in names.items():
+            table = f"{catalog}.db_{case}.t"
+            spark.sql(f"INSERT INTO {table} VALUES (1, 'one'), (2, 'two')")
+            assert spark.rows(f"SELECT * FROM {table} ORDER BY id") == [[1, "one"], [2, "two"]]
+    calls = world.aws.calls()
+    used = {call["accessKeyId"] for call in calls if call["service"] in ("glue", "s3")}
+    if "ice_role" in cases:
         assert used and KEY not in used, "the role's own keys are used"
-        assert {c["accessKeyId"] for c in world.aws.calls("sts")} == {KEY}
-    elif "aws-access-key-id" in properties:
-        assert used == {KEY}
-    loaded = world.client.load_catalog(case).as_table_catalog().load_table(f"db_{case}.t")
-    if not case.startswith("hive"):
-        assert int(loaded.properties["current-snapshot-id"]) > 0, "Headwater sees what Spark wrote"
+        assert {call["accessKeyId"] for call in calls if call["service"] == "sts"} == {KEY}
+    elif session == "glue":
+        assert used == {KEY}, "the keys came from the environment"
+    for case in cases:
+        loaded = world.client.load_catalog(case).as_table_catalog().load_table(f"db_{case}.t")
+        if not case.startswith("hive"):
+            assert int(loaded.properties["current-snapshot-id"]) > 0, "Headwater sees what Spark wrote"
 
 
 def test_sql_makes_the_catalog_in_a_running_session(world: World) -> None:
@@ -296,3 +303,24 @@ def test_a_change_of_the_catalog_changes_the_answer(world: World) -> None:
     change = {"@type": "setProperty", "property": "metastore.uris", "value": "thrift://new:9083"}
     world.client.alter_catalog("moving", change)
     assert catalog.engine_settings("trino").value("hive.metastore.uri") == "thrift://new:9083"
+
+
+KNOWN_CLASSES = re.compile(
+    r"org/apache/iceberg/(aws/|rest/|jdbc/|CatalogProperties|CatalogUtil|spark/SparkCatalog|ClientPool)[\w/]*\.class"
+)
+
+
+def test_iceberg_knows_every_key() -> None:
+    """Golden files name keys that no session here sets: Iceberg's own classes must know them all the same."""
+    jar = next(j for j in artifacts.class_path(SPARK_PACKAGES["3.5"]["iceberg"]) if "runtime" in j.name)
+    with zipfile.ZipFile(jar) as archive:
+        known = b"".join(archive.read(n) for n in archive.namelist() if KNOWN_CLASSES.fullmatch(n))
+    keys = set()
+    for case in CASES.values():
+        for setting in case.settings("spark").settings:
+            _, _, key = setting.key.removeprefix("spark.sql.catalog.").partition(".")
+            if setting.documentation and setting.key.startswith("spark.sql.catalog.") and key:
+                keys.add("header." if key.startswith("header.") else key)
+    assert len(keys) > 20
+    # jdbc.user and jdbc.password are the driver's: Iceberg passes on what follows "jdbc.".
+    assert [k for k in sorted(keys) if k.encode() not in known and k not in ("jdbc.user", "jdbc.password")] == []

@@ -542,7 +542,7 @@ def test_250_partitions(glue: Metastore, raw: Any, aws: AwsServer) -> None:
 def test_partition_without_storage_is_as_the_table(glue: Metastore, raw: Any) -> None:
     raw.create_table(DatabaseName="db", TableInput=ODD)
     entry = glue.entry("db", "odd")
-    glue.add_partitions(entry, [PartitionEntry(["x=y"], parameters={"a": "1"})])
+    [added] = glue.add_partitions(entry, [PartitionEntry(["x=y"], parameters={"a": "1"})])
     found = raw.get_partition(DatabaseName="db", TableName="odd", PartitionValues=["x=y"])["Partition"]
     expected = {**ODD["StorageDescriptor"], "Location": "s3://lake/odd/p=x%3Dy"}
     assert found["StorageDescriptor"] == expected
@@ -552,6 +552,7 @@ def test_partition_without_storage_is_as_the_table(glue: Metastore, raw: Any) ->
     assert ours.created is not None
     assert ours.storage is not None
     assert ours.storage.location == "s3://lake/odd/p=x%3Dy"
+    assert (added.values, added.parameters, added.storage) == (ours.values, ours.parameters, ours.storage)
     assert glue.partition(entry, ["nope"]) is None
 
 
@@ -560,7 +561,8 @@ def test_partition_with_storage_of_its_own(glue: Metastore, raw: Any) -> None:
     entry = glue.entry("db", "odd")
     own = glue.entry("db", "odd").storage
     own.location, own.input_format = "s3://elsewhere/1", "org.example.Other"
-    glue.add_partitions(entry, [PartitionEntry(["1"], own)])
+    [added] = glue.add_partitions(entry, [PartitionEntry(["1"], own)])
+    assert added.storage == own
     found = raw.get_partition(DatabaseName="db", TableName="odd", PartitionValues=["1"])["Partition"]
     changed = {"Location": "s3://elsewhere/1", "InputFormat": "org.example.Other"}
     assert found["StorageDescriptor"] == {**ODD["StorageDescriptor"], **changed}

@@ -204,7 +204,8 @@ def test_spark_writes_tables_made_here(line: Line, file_format: str) -> None:
     path = f"{line.schemas}/db/tables/{name}/partitions"
     value = {"type": "literal", "dataType": "date", "value": "2030-01-01"}
     new = {"type": "identity", "fieldNames": [["dt"]], "values": [value]}
-    line.server.ok("POST", path, {"partitions": [new]})
+    added = line.server.ok("POST", path, {"partitions": [new]})["partitions"]
+    assert added == line.partitions(name)[-1:], "the answer is what the Metastore has made of it"
     line.spark.sql(f"insert into db.{name} partition (dt=date'2030-01-01') values (3, 'three', null)")
     assert line.spark.rows(f"select id from db.{name} where dt = date'2030-01-01'") == [[3]]
     described = {r[0]: r[1] for r in line.spark.rows(f"describe extended db.{name}")}

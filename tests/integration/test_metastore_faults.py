@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hive_metastore import ThriftHiveMetastore, ttypes
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport
 
 from tests import servers
 from tests.harness import Answer, Server, running
@@ -316,6 +320,82 @@ def test_bad_hive_tables_are_refused_by_name(
     assert answer.status == 400, answer
     assert named in answer.json["message"]
     assert lake.ok("GET", tables)["identifiers"] == []
+
+
+def test_a_cascade_that_can_not_end_does_not_begin(lake: Server, hms: servers.HiveMetastore) -> None:
+    schemas = make(lake, "whole", "hive", {"metastore.uris": hms.uri})
+    body = {"name": "kept", "columns": COLUMNS}
+    lake.ok("POST", f"{schemas}/default/tables", body)
+    refused = lake.call("DELETE", f"{schemas}/default?cascade=true")
+    assert refused.status == 405 and "default" in refused.json["message"]
+    lake.ok("POST", schemas, {"name": "functions"})
+    lake.ok("POST", f"{schemas}/functions/tables", body)
+    with client_of(hms) as client:
+        client.create_function(
+            ttypes.Function(
+                functionName="f",
+                dbName="functions",
+                className="x.Y",
+                ownerName="o",
+                ownerType=1,
+                createTime=1,
+                functionType=ttypes.FunctionType.JAVA,
+                resourceUris=[],
+            )
+        )
+        refused = lake.call("DELETE", f"{schemas}/functions?cascade=true")
+        assert refused.status == 409 and "f" in refused.json["message"]
+        for schema in ("default", "functions"):
+            assert lake.ok("GET", f"{schemas}/{schema}/tables/kept")
+        client.drop_function("functions", "f")
+    assert lake.ok("DELETE", f"{schemas}/functions?cascade=true")["dropped"] is True
+    lake.ok("DELETE", f"{schemas}/default/tables/kept")
+
+
+SPARK = "spark.sql.sources"
+ODD_PARAMETERS = {
+    "many_parts": {f"{SPARK}.provider": "parquet", f"{SPARK}.schema.numParts": "300000000"},
+    "many_columns": {f"{SPARK}.provider": "parquet", f"{SPARK}.schema.numPartCols": "900000000"},
+    "milliseconds": {"transient_lastDdlTime": "1795138516000"},
+    "digits": {"transient_lastDdlTime": "9" * 30, f"{SPARK}.schema.numBuckets": "\u00b2"},
+    "no_fields": {
+        f"{SPARK}.provider": "orc",
+        f"{SPARK}.schema": '{"type":"struct","fields":[{"name":"a","type":{"type":"array"},"metadata":[]}]}',
+    },
+    "no_type": {f"{SPARK}.provider": "orc", f"{SPARK}.schema": '{"type":"struct","fields":[{"name":"a","type":7}]}'},
+    "no_json": {f"{SPARK}.provider": "orc", f"{SPARK}.schema": "{"},
+}
+
+
+@pytest.mark.parametrize("name", ODD_PARAMETERS)
+def test_odd_parameters_of_others_are_served(lake: Server, hms: servers.HiveMetastore, name: str) -> None:
+    with client_of(hms) as client:
+        storage = ttypes.StorageDescriptor(
+            cols=[ttypes.FieldSchema("id", "int")], serdeInfo=ttypes.SerDeInfo(parameters={}), parameters={}
+        )
+        table = ttypes.Table(
+            tableName=name, dbName="default", sd=storage, partitionKeys=[], parameters=ODD_PARAMETERS[name],
+            tableType="EXTERNAL_TABLE",
+        )  # fmt: skip
+        client.create_table(table)
+    with contextlib.suppress(AssertionError):
+        make(lake, "odd_hive", "hive", {"metastore.uris": hms.uri})
+    tables = f"{CATALOGS}/odd_hive/schemas/default/tables"
+    found = lake.ok("GET", f"{tables}/{name}")["table"]
+    given = {k: v for k, v in ODD_PARAMETERS[name].items() if k != "transient_lastDdlTime"}
+    assert given.items() <= found["properties"].items()
+    lake.ok("PUT", f"{tables}/{name}", {"updates": [{"@type": "updateComment", "newComment": "x"}]})
+    lake.ok("DELETE", f"{tables}/{name}")
+
+
+@contextlib.contextmanager
+def client_of(hms: servers.HiveMetastore) -> Iterator[Any]:
+    """The Metastore by its own bindings."""
+    transport = TBufferedTransport(TSocket("127.0.0.1", hms.port))
+    client = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
+    transport.open()
+    with contextlib.closing(transport):
+        yield client
 
 
 def test_owners_are_the_callers(lake: Server, hms: servers.HiveMetastore) -> None:

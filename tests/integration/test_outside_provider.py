@@ -24,7 +24,7 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def test_it_is_listed(box: Server) -> None:
     names = [p["name"] for p in box.ok("GET", "/api/providers")["providers"]]
-    assert names == ["fileset", "lakehouse-iceberg", "toybox"]
+    assert names == ["fileset", "glue", "hive", "lakehouse-iceberg", "toybox"]
 
 
 def test_its_properties_are_listed(box: Server) -> None:

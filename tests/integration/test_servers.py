@@ -409,24 +409,6 @@ def test_free_ports_are_below_those_of_outgoing_connections() -> None:
     assert all(servers.free_port() < first_outgoing for _ in range(20))
 
 
-# Trino is a large download, and so not part of the other tests.
-@pytest.mark.skipif("HEADWATER_TEST_TRINO" not in os.environ, reason="set HEADWATER_TEST_TRINO to run what needs Trino")
-def test_trino_reads_what_it_wrote_and_names_a_bad_catalog() -> None:
-    with servers.hms31() as hms:
-        lake = {"connector.name": "hive", "hive.metastore.uri": hms.uri, "fs.hadoop.enabled": "true"}
-        with servers.trino(catalogs={"lake": lake}) as server:
-            server.query("CREATE SCHEMA lake.d")
-            server.query("CREATE TABLE lake.d.t AS SELECT 1 AS id, DATE '2024-05-06' AS day")
-            server.stop()
-            server.start()
-            assert server.query("SELECT * FROM lake.d.t") == [[1, "2024-05-06"]]
-            with pytest.raises(servers.TrinoError) as failure:
-                server.query("SELECT * FROM lake.d.nothing")
-            assert failure.value.name == "TABLE_NOT_FOUND"
-        with pytest.raises(servers.ServerError, match=r"(?s)did not load the catalog lake.*no-such"):
-            servers.trino(catalogs={"lake": {**lake, "no-such": "property"}})
-
-
 BUILDER = """
     import sys, time
     from pathlib import Path

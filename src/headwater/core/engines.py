@@ -15,6 +15,8 @@ async def load_engine_settings(lake: Lake, call: Call) -> Result:
     """Say what Spark, Trino or Flink must be told to reach a catalog; secrets by name only."""
     metalake, name, engine = call.names
     row = await lake.catalog(metalake, name)
-    hidden = lake.vault.open(row.id, row.secrets)
-    settings = engine_settings(engine, row.body.provider, row.name, row.body.properties, hidden)
+    body, allowed = row.body, lake.settings.secrets.allow
+    # What the server itself finds elsewhere (env:NAME, file:PATH) is as secret as what it keeps sealed.
+    hidden = {*lake.vault.open(row.id, row.secrets), *(k for k, v in body.properties.items() if v in allowed)}
+    settings = engine_settings(engine, body.provider, row.name, body.properties, hidden)
     return Result(a.EngineSettingsAnswer(engine_settings=settings))

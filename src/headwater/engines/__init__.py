@@ -41,4 +41,4 @@ def engine_settings(
     return make(Source(catalog, provider, properties, hidden))
 
 
-__all__ = ["ENGINES", "PROVIDERS", "EngineSettings", "Secret", "Setting", "engine_settings"]
+__all__ = ["ENGINES", "PROVIDERS", "EngineSettings", "Secret", "Setting", "Source", "engine_settings"]

@@ -80,8 +80,18 @@ class Aws:
         self.s3_region = given or region or (ANYWHERE if self.s3_endpoint else None)
         style = source.take("s3-path-style-access")
         self.path_style = None if style is None else style.lower()
-        self.names_s3 = bool(s3.has_source or s3.role or self.s3_endpoint or given)
-        """Whether anything is said of S3 itself, so that files must lie there."""
+        self.names_s3 = bool(self.s3.properties or self.s3_endpoint or self.s3_region or style)
+        """Whether anything is said of S3, so that files must lie there."""
+        self._aws, self._own_region = aws, region if region != self.s3_region else None
+
+    def without_glue(self, sheet: Sheet) -> None:
+        """The tables are elsewhere: name what is said of Glue and does not serve for S3 either."""
+        idle = [k for k in self._aws.properties if k not in self.s3.properties]
+        if self._own_region is not None:
+            idle.append("aws-region")
+        sheet.cannot(
+            "without effect, for the tables are not in Glue", "aws-glue-catalog-id", "aws-glue-endpoint", *idle
+        )
 
 
 def _identity(source: Source, prefix: str, token_service: str) -> Identity:

@@ -64,10 +64,14 @@ class Source:
         self._shown = {k: v for k, v in properties.items() if k not in hidden}
         self._hidden = frozenset(hidden)
         self._taken = set(SERVER_ONLY)
+        self.unsaid: set[str] = set()
+        """What was asked for as a plain value and is a secret."""
 
     def take(self, key: str, default: str | None = None) -> str | None:
         """A property that is no secret; from now on it counts as dealt with."""
         self._taken.add(key)
+        if key in self._hidden:
+            self.unsaid.add(key)
         return self._shown.get(key, default)
 
     def choice(self, key: str, default: str = "") -> str:
@@ -184,6 +188,7 @@ class Sheet:
                 self.note(f"{prop} replaces the value of {key} that follows from the catalog's other properties")
             self.add(key, after, None, f"from {prop}")
         self.cannot(f"no setting of {self.title} is made of it", *self.source.left())
+        self.cannot("its value is a secret of the server's: add what follows from it", *sorted(self.source.unsaid))
         in_use = {s.value for s in self._settings.values()}
         texts = "\n".join((*in_use, *self._files.values()))
         secrets = [Secret(name=n, property=p) for n, p in sorted(self._secrets.items()) if self._needed(n, texts)]

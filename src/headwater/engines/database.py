@@ -28,6 +28,12 @@ def jdbc_url(uri: str) -> tuple[str, str, str | None]:
     return "postgresql", f"jdbc:{plain}", parts.username
 
 
+def address(sheet: Sheet) -> tuple[str, str | None, str | None]:
+    """The same of a sheet's catalog; no URL, if the server keeps it for itself."""
+    uri = sheet.source.take("uri")
+    return ("postgresql", None, None) if uri is None else jdbc_url(uri)
+
+
 def backend_name(sheet: Sheet) -> str:
     """The name under which the database keeps this catalog's tables."""
     return sheet.source.take("catalog-backend-name") or "jdbc"

@@ -91,6 +91,7 @@ def _hive(sheet: FlinkSheet) -> None:
         hive.glue_client(sheet, aws, put)
         sheet.cannot("without effect, for the tables are in Glue", "metastore.uris", "default.catalog")
     else:
+        aws.without_glue(sheet)
         put("hive.metastore.uris", source.take("metastore.uris"), HIVE)
         if (inner := source.take("default.catalog", "hive")) != "hive":
             put("metastore.catalog.default", inner, HIVE)

@@ -58,6 +58,8 @@ class IcebergOptions:
         if warehouse is None and backend in ("jdbc", "glue"):
             self._sheet.note("No warehouse is given: Iceberg wants one before it makes a table without a location")
         self._files(aws, backend, warehouse)
+        if backend != "glue":
+            aws.without_glue(self._sheet)
         if backend != "jdbc":
             source.deal_with("catalog-backend-name")
 
@@ -75,7 +77,7 @@ class IcebergOptions:
 
     def _jdbc(self, aws: Aws) -> None:
         sheet, source = self._sheet, self._source
-        kind, url, user = database.jdbc_url(source.take("uri") or "")
+        kind, url, user = database.address(sheet)
         self._put("uri", url, JDBC)
         self._put("jdbc.user", sheet.value(database.USER) or user, JDBC)
         self._put("jdbc.password", sheet.value("jdbc-password"), JDBC)

@@ -79,6 +79,7 @@ def _hive(sheet: SparkSheet, *, on_glue: bool) -> None:
         hive.glue_client(sheet, aws, sheet.hadoop)
         sheet.cannot("without effect, for the tables are in Glue", "metastore.uris", "default.catalog")
     else:
+        aws.without_glue(sheet)
         sheet.hadoop("hive.metastore.uris", source.take("metastore.uris"), CONFIGURATION)
         if source.take("default.catalog", "hive") != "hive":
             sheet.note("default.catalog: Spark's Hive client knows only the Metastore's catalog hive")

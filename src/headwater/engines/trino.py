@@ -115,10 +115,12 @@ def _iceberg(sheet: TrinoSheet) -> None:
     elif backend == "jdbc":
         sheet.add("iceberg.catalog.type", "jdbc", METASTORES)
         _jdbc(sheet, warehouse)
+        aws.without_glue(sheet)
         _files(sheet, aws, warehouse)
     elif backend == "rest":
         sheet.add("iceberg.catalog.type", "rest", METASTORES)
         _rest(sheet, warehouse)
+        aws.without_glue(sheet)
         _files(sheet, aws, None)
     else:
         raise sheet.refuse(f"catalog-backend={backend} {_LOCAL[backend]}")
@@ -139,8 +141,7 @@ def _thrift(sheet: TrinoSheet, aws: Aws, uri: str) -> None:
     sheet.copy(uri, "hive.metastore.uri", METASTORES)
     if sheet.source.take("default.catalog", "hive") != "hive":
         sheet.copy("default.catalog", "hive.metastore.thrift.catalog-name", METASTORES)
-    if aws.catalog_id or aws.glue_endpoint:
-        sheet.cannot("without effect, for the tables are not in Glue", "aws-glue-catalog-id", "aws-glue-endpoint")
+    aws.without_glue(sheet)
 
 
 def _glue(sheet: TrinoSheet, aws: Aws, warehouse: str | None = None) -> None:
@@ -173,11 +174,11 @@ def _identify(sheet: TrinoSheet, who: Identity, region: str | None, prefix: str,
         sheet.copy(who.external_id, f"{prefix}external-id", documentation)
     if who.token_service is not None:
         sheet.copy(who.token_service, f"{prefix}sts.endpoint", documentation)
-        sheet.add(f"{prefix}sts.region", region, documentation, "without it the endpoint is not used")
+        sheet.add(f"{prefix}sts.region", region, documentation, "goes with the endpoint")
 
 
 def _jdbc(sheet: TrinoSheet, warehouse: str | None) -> None:
-    kind, url, user = database.jdbc_url(sheet.source.take("uri") or "")
+    kind, url, user = database.address(sheet)
     driver = sheet.source.take("jdbc-driver") or database.DRIVERS[kind]
     sheet.add(f"{_JDBC}driver-class", driver, METASTORES)
     sheet.add(f"{_JDBC}connection-url", url, METASTORES)
@@ -189,7 +190,8 @@ def _jdbc(sheet: TrinoSheet, warehouse: str | None) -> None:
         sheet.note(f"Trino wants {_JDBC}default-warehouse-dir: give the catalog a warehouse")
     if kind != "postgresql":
         database.driver_note(sheet, kind, driver)
-    sheet.source.deal_with("jdbc-initialize")
+    if sheet.source.choice("jdbc-initialize", "true") == "false":
+        sheet.note("jdbc-initialize: Trino never makes Iceberg's tables in the database; they must be there")
 
 
 def _rest(sheet: TrinoSheet, warehouse: str | None) -> None:

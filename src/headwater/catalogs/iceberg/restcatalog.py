@@ -54,7 +54,7 @@ class ServerCatalog(OurFiles, RestCatalog):
         super()._config_headers(session)
         if not delegating:  # credentials for the files of each table would be made and never used
             session.headers.pop(_DELEGATION, None)
-        session.request = functools.partial(session.request, timeout=self._timeout)
+        session.request = functools.partial(session.request, timeout=self._timeout)  # type: ignore[method-assign]
 
     def _fetch_config(self) -> None:
         given = dict(self.properties)

@@ -51,6 +51,10 @@ class Metastore(Protocol):
         """Replace it. `before` is what `database` answered."""
         ...
 
+    def check_droppable(self, name: str) -> None:
+        """Refuse a database that could not be dropped even if its tables were gone."""
+        ...
+
     def drop_database(self, name: str) -> None:
         """Drop one that the caller saw to be empty; NoSuchSchemaError, or NonEmptySchemaError if it can tell."""
         ...

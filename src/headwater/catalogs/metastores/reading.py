@@ -23,6 +23,7 @@ SERDE_PARAMETER = "serde.parameter."
 SOURCE = "schema-source"
 """Says where the columns of a table come from whose truth lies elsewhere than in its entry."""
 _STAND_IN = ("col", "array<string>")
+_END = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 KINDS = {EXTERNAL_TABLE: "external-table", MANAGED_TABLE: "managed-table"}
 
 
@@ -125,10 +126,15 @@ def audit(entry: Entry) -> Audit:
     return made
 
 
+def whole(text: str | None) -> int | None:
+    """The whole number that a parameter holds, if it does."""
+    return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) < 19 else None
+
+
 def moment(seconds: float | None) -> str | None:
     """A time of the metastore's on the wire."""
-    if not seconds:
-        return None
+    if not seconds or not 0 < seconds < _END:
+        return None  # an entry may hold anything there, milliseconds for one
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -136,8 +142,7 @@ def _distribution(entry: Entry) -> Distribution:
     columns, number = entry.storage.bucket_columns, entry.storage.buckets
     if sparkschema.is_data_source(entry):
         columns = sparkschema.listed(entry.parameters, "numBucketCols", "bucketCol")
-        count = entry.parameters.get(f"{sparkschema.SCHEMA}.numBuckets", "")
-        number = int(count) if count.isdigit() else 0
+        number = whole(entry.parameters.get(f"{sparkschema.SCHEMA}.numBuckets")) or 0
     if not columns or number <= 0:
         return Distribution.none()
     arguments = [FieldReference([name]) for name in columns]

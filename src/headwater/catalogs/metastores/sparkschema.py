@@ -6,6 +6,7 @@ it repeats the columns with their case and nullability, and Spark drops it with 
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -56,11 +57,10 @@ def read_fields(parameters: Mapping[str, str]) -> Fields | None:
     """The fields of the schema in a table's parameters; None if there is none or it can't be read."""
     text = parameters.get(SCHEMA)
     if text is None:
-        count = parameters.get(_PARTS, "")
-        parts = [parameters.get(f"{SCHEMA}.part.{n}") for n in range(int(count))] if count.isdigit() else []
-        text = "".join(p for p in parts if p is not None) if parts and None not in parts else None
-    if text is None:
-        return None
+        parts = _numbered(parameters, f"{SCHEMA}.part")
+        if not parts or str(len(parts)) != parameters.get(_PARTS):
+            return None
+        text = "".join(parts)
     try:
         fields = json.loads(text)["fields"]
         return fields if all(isinstance(f["name"], str) and "type" in f for f in fields) else None
@@ -81,14 +81,20 @@ def write_fields(parameters: Mapping[str, str], fields: Fields) -> dict[str, str
 
 def listed(parameters: Mapping[str, str], count_key: str, key: str) -> list[str]:
     """Names that Spark numbers: `spark.sql.sources.schema.partCol.0`, ..., as many as `numPartCols` says."""
-    count = parameters.get(f"{SCHEMA}.{count_key}", "")
-    found = [parameters.get(f"{SCHEMA}.{key}.{n}") for n in range(int(count) if count.isdigit() else 0)]
-    return [name for name in found if name is not None]
+    found = _numbered(parameters, f"{SCHEMA}.{key}")
+    return found if str(len(found)) == parameters.get(f"{SCHEMA}.{count_key}") else []
+
+
+def _numbered(parameters: Mapping[str, str], prefix: str) -> list[str]:
+    """The values of `prefix.0`, `prefix.1`, ...: those that are there, whatever count an entry claims."""
+    numbered = (parameters.get(f"{prefix}.{n}") for n in itertools.count())
+    return list(itertools.takewhile(lambda value: value is not None, numbered))  # type: ignore[arg-type]
 
 
 def column(field: Mapping[str, Any]) -> Column:
     """The column that a field stands for."""
-    metadata = field.get("metadata") or {}
+    metadata = field.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
     declared = metadata.get(_DECLARED)
     type_ = _read(declared if isinstance(declared, str) else field["type"])
     return Column(field["name"], type_, metadata.get("comment"), field.get("nullable", True))
@@ -115,17 +121,20 @@ def commented(field: Mapping[str, Any], comment: str) -> dict[str, Any]:
 
 
 def _read(raw: Any) -> t.Type:
+    """Our type for Spark's; one that we don't know, or can't make sense of, is served as it is."""
+    try:
+        return _known(raw)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return t.External(raw if isinstance(raw, str) else json.dumps(raw))
+
+
+def _known(raw: Any) -> t.Type:
     if isinstance(raw, str):
         known = _PLAIN.get(raw)
         if known is not None:
             return known
         name, _, rest = raw.partition("(")
-        if name in ("decimal", "char", "varchar"):
-            try:
-                return t.from_json(f"{name}({rest}")
-            except ValueError:
-                return t.External(raw)
-        return t.External(raw)
+        return t.from_json(f"{name}({rest}") if name in ("decimal", "char", "varchar") else t.External(raw)
     kind = raw.get("type")
     if kind == "struct" and raw["fields"]:
         return t.Struct(_struct_field(f) for f in raw["fields"])

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from headwater.model import sqltypes
@@ -39,6 +40,7 @@ _FIELD_NAME = re.compile(r"[\w .$]+")
 """What Hive's own parser takes for the name of a struct's field."""
 
 
+@functools.lru_cache(maxsize=4096)
 def read(text: str) -> t.Type:
     """Our type for Hive's; one that we don't know is served as it is."""
     known = _ONLY_HIVE.get(text.strip().lower())

@@ -17,7 +17,9 @@ from headwater.catalogs.metastores.entries import (
     EXTERNAL_TABLE,
     IDENTITY,
     MANAGED_TABLE,
+    MATERIALIZED_VIEW,
     VIEWS,
+    VIRTUAL_VIEW,
     Database,
     Entry,
     PartitionEntry,
@@ -165,8 +167,9 @@ class MetastoreProvider(Provider):
                 f"Schema {name} holds {filtered} tables that the catalog's filter hides: none was dropped; "
                 "take the filter away first"
             )
+        self.metastore.check_droppable(name)
         noted = deleted.get()
-        for entry in found:
+        for entry in sorted(found, key=lambda e: _DROPPED_FIRST.get(e.kind, 2)):
             self._drop(entry, delete_data=True)
             if noted is not None:
                 noted.append(f"{name}.{entry.name}")
@@ -378,3 +381,7 @@ class MetastoreProvider(Provider):
 
     def _check_location(self, field: str, location: str) -> None:
         self.context.check_local(field, location)
+
+
+_DROPPED_FIRST = {MATERIALIZED_VIEW: 0, VIRTUAL_VIEW: 1}
+"""What stands on tables goes before them."""

@@ -77,6 +77,9 @@ class GlueMetastore:
         made = self._database_input("UpdateDatabase", before.raw, after)
         self._calls.one("update_database", self._calls.schema(before.name), Name=before.name, DatabaseInput=made)
 
+    def check_droppable(self, name: str) -> None:
+        """Glue drops every database."""
+
     def drop_database(self, name: str) -> None:
         """Drop it with all that is in it: Glue never refuses."""
         try:

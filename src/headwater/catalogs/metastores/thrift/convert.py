@@ -18,6 +18,7 @@ from headwater.catalogs.metastores.entries import (
     SortColumn,
     Storage,
 )
+from headwater.catalogs.metastores.reading import whole
 
 COMMENT = "comment"
 """Hive keeps a table's comment among its parameters."""
@@ -49,7 +50,7 @@ def raw_database(found: Database, catalog: str, base: Any = None) -> Any:
 def entry(raw: Any) -> Entry:
     """A table as the Metastore has it."""
     parameters = dict(raw.parameters or {})
-    changed = parameters.get("transient_lastDdlTime", "")
+    changed = whole(parameters.get("transient_lastDdlTime"))
     return Entry(
         database=raw.dbName,
         name=raw.tableName,
@@ -61,7 +62,7 @@ def entry(raw: Any) -> Entry:
         owner=raw.owner,
         created=raw.createTime or None,
         accessed=raw.lastAccessTime or None,
-        changed=float(changed) if changed.isdigit() else None,
+        changed=None if changed is None else float(changed),
         view_original_text=raw.viewOriginalText,
         view_expanded_text=raw.viewExpandedText,
         raw=raw,

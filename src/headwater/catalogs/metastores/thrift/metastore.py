@@ -40,13 +40,14 @@ from headwater.model.errors import (
     PartitionAlreadyExistsError,
     SchemaAlreadyExistsError,
     TableAlreadyExistsError,
+    UnsupportedOperationError,
 )
 
 T = TypeVar("T")
 
 _NAME = re.compile(r"[^\s*|.'\"\\/]+")
 """Names that a Metastore can hold at all; others would be patterns to some of its calls."""
-_ALL = 32_767
+_DEFAULT = "default"
 _BATCH = 500
 """Tables or partitions in one answer or request."""
 _LOCK_PATIENCE = 10.0
@@ -115,6 +116,15 @@ class ThriftMetastore:
             self._write("alter_database", self._scoped(before.name), raw)
         except NoSuchObject:
             raise self._no_schema(before.name) from None
+
+    def check_droppable(self, name: str) -> None:
+        """The default database stays; functions are not ours to drop."""
+        if name == _DEFAULT:
+            raise UnsupportedOperationError(f"Schema {self.name}.{name}: the Hive Metastore keeps its default database")
+        if functions := list(self._read("get_functions", self._scoped(name), "*")):
+            raise NonEmptySchemaError(
+                f"Schema {self.name}.{name} has functions, which are not served here: {_some(functions)}"
+            )
 
     def drop_database(self, name: str) -> None:
         """Drop an empty one. Its folder stays: files of tables that were dropped without theirs may lie in it."""
