@@ -121,9 +121,8 @@ def _glue_kinds(client: lake.Client, aws: servers.AwsServer) -> Iterator[Kind]:
         _expect(TABLES, client.ask("GET", f"{GLUE}/schemas/{DATABASE}/tables").count(b'"name"'))
 
     name, goal = f"list {TABLES:,} Glue tables", 1.2
-    yield Kind(
-        name, "GetTables, names and kinds", goal, lambda: raw_list(AttributesToGet=["NAME", "TABLE_TYPE"]), our_list
-    )
+    names = {"AttributesToGet": ["NAME", "TABLE_TYPE"]}
+    yield Kind(name, "GetTables, names and kinds", goal, lambda: raw_list(**names), our_list, times=5)
     yield Kind(name, "GetTables, whole", goal, raw_list, our_list)
     numbers = itertools.count()
 
@@ -224,7 +223,7 @@ def _hive_kinds(client: lake.Client, thrift: Any) -> Iterator[Kind]:
         1.5,
         lambda: raw_load(loaded),
         lambda: client.ask("GET", our_load),
-        times=200,
+        times=500,
     )
 
     def ready(table: str) -> Callable[[], None]:

@@ -18,6 +18,13 @@ SERVER_ONLY = (
 """Properties that say how the server itself works, or that every mapping has seen before it begins."""
 
 
+SERVERS_OWN = {
+    "memory": "lives inside the server's own process",
+    "custom": "is a Python class that only the server has",
+}
+"""Iceberg backends that no engine can reach, and why."""
+
+
 class Setting(Wire):
     """One line of an engine's configuration."""
 

@@ -39,6 +39,16 @@ def backend_name(sheet: Sheet) -> str:
     return sheet.source.take("catalog-backend-name") or "jdbc"
 
 
+def call_by_backend_name(sheet: Sheet) -> None:
+    """Iceberg's JdbcCatalog knows no other name of itself than the one that the engine gives it."""
+    sheet.catalog = backend_name(sheet)
+    if sheet.catalog != sheet.source.name:
+        sheet.note(
+            "Iceberg finds its tables in the database by the catalog's name: "
+            f"{sheet.title} must call it {sheet.catalog}"
+        )
+
+
 def driver_note(sheet: Sheet, kind: str, driver: str) -> None:
     """What must be installed, and which databases can be reached from elsewhere at all."""
     sheet.note(f"The JDBC driver {driver} must be on {sheet.title}'s class path")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape
 
-from headwater.engines import hive
+from headwater.engines import database, hive
 from headwater.engines.aws import Aws, scheme
 from headwater.engines.base import EngineSettings, Sheet, Source
 from headwater.engines.iceberg import GLUE_CATALOG, JDBC_CATALOG, IcebergOptions
@@ -51,15 +51,11 @@ def _iceberg(sheet: FlinkSheet) -> None:
     source = sheet.source
     backend = "glue" if source.provider == "glue" else source.choice("catalog-backend")
     if backend == "jdbc":
-        sheet.catalog = source.take("catalog-backend-name") or "jdbc"
-        if sheet.catalog != source.name:
-            sheet.note(
-                f"Iceberg finds its tables in the database by the catalog's name: Flink must call it {sheet.catalog}"
-            )
+        database.call_by_backend_name(sheet)
     sheet.add("type", "iceberg", ICEBERG)
     named = _IMPLEMENTATIONS.get(backend)
     kind = ("catalog-impl", named) if named else ("catalog-type", backend)
-    IcebergOptions(sheet, sheet.iceberg, lambda _: kind, ICEBERG).write()
+    IcebergOptions(sheet, sheet.iceberg, kind, ICEBERG).write()
     packages = "iceberg-flink-runtime"
     if any(sheet.has(key) for key in ("client.region", "s3.endpoint", "glue.id")):
         packages += " and iceberg-aws-bundle"

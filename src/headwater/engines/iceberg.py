@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from headwater.engines import database
 from headwater.engines.aws import Aws, Identity, from_chain, location, scheme
-from headwater.engines.base import Sheet
+from headwater.engines.base import SERVERS_OWN, Sheet
 from headwater.model.properties import DRIVER_PREFIX
 
 _DOCS = "https://iceberg.apache.org/docs/latest"
@@ -30,16 +30,11 @@ _REST_KEYS = (
 )  # fmt: skip
 """What the server and Iceberg's Java client call alike."""
 
-_LOCAL = {
-    "memory": "lives inside the server's own process",
-    "custom": "is a Python class that only the server has",
-}
-
 
 class IcebergOptions:
     """Writes the properties of one Iceberg catalog onto a sheet."""
 
-    def __init__(self, sheet: Sheet, put: Put, kind: Callable[[str], tuple[str, str]], documentation: str) -> None:
+    def __init__(self, sheet: Sheet, put: Put, kind: tuple[str, str], documentation: str) -> None:
         self._sheet, self._source, self._put = sheet, sheet.source, put
         self._kind, self._page = kind, documentation
 
@@ -47,12 +42,11 @@ class IcebergOptions:
         """All of them, by provider and backend."""
         source = self._source
         backend = "glue" if source.provider == "glue" else source.choice("catalog-backend")
-        if backend in _LOCAL:
-            raise self._sheet.refuse(f"catalog-backend={backend} {_LOCAL[backend]}")
+        if backend in SERVERS_OWN:
+            raise self._sheet.refuse(f"catalog-backend={backend} {SERVERS_OWN[backend]}")
         aws = Aws(source, separate=source.provider == "glue")
         warehouse = location(source.take("warehouse"))
-        key, value = self._kind(backend)
-        self._put(key, value, self._page)
+        self._put(*self._kind, self._page)
         {"hive": self._hive, "rest": self._rest, "jdbc": self._jdbc, "glue": self._glue}[backend](aws)
         self._put("warehouse", warehouse, self._page)
         if warehouse is None and backend in ("jdbc", "glue"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.engines import hive
+from headwater.engines import database, hive
 from headwater.engines.aws import Aws, scheme
 from headwater.engines.base import EngineSettings, Sheet, Source
 from headwater.engines.iceberg import GLUE_CATALOG, IcebergOptions
@@ -51,15 +51,11 @@ def _iceberg(sheet: SparkSheet) -> None:
     source = sheet.source
     backend = "glue" if source.provider == "glue" else source.choice("catalog-backend")
     if backend == "jdbc":
-        sheet.catalog = source.take("catalog-backend-name") or "jdbc"
-        if sheet.catalog != source.name:
-            sheet.note(
-                f"Iceberg finds its tables in the database by the catalog's name: Spark must call it {sheet.catalog}"
-            )
+        database.call_by_backend_name(sheet)
     sheet.add("spark.sql.extensions", EXTENSIONS, ICEBERG)
     sheet.add(f"spark.sql.catalog.{sheet.catalog}", SPARK_CATALOG, ICEBERG)
     kind = ("catalog-impl", GLUE_CATALOG) if backend == "glue" else ("type", backend)
-    IcebergOptions(sheet, sheet.iceberg, lambda _: kind, ICEBERG).write()
+    IcebergOptions(sheet, sheet.iceberg, kind, ICEBERG).write()
     packages = "iceberg-spark-runtime"
     if any(sheet.has(f"spark.sql.catalog.{sheet.catalog}.{k}") for k in ("client.region", "s3.endpoint", "glue.id")):
         packages += " and iceberg-aws-bundle"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwater.engines import database
 from headwater.engines.aws import Aws, Identity, from_chain, location, scheme
-from headwater.engines.base import EngineSettings, Sheet, Source
+from headwater.engines.base import SERVERS_OWN, EngineSettings, Sheet, Source
 from headwater.model.properties import DRIVER_PREFIX
 
 _DOCS = "https://trino.io/docs/476"
@@ -123,15 +123,9 @@ def _iceberg(sheet: TrinoSheet) -> None:
         aws.without_glue(sheet)
         _files(sheet, aws, None)
     else:
-        raise sheet.refuse(f"catalog-backend={backend} {_LOCAL[backend]}")
+        raise sheet.refuse(f"catalog-backend={backend} {SERVERS_OWN[backend]}")
     if backend != "jdbc":
         source.deal_with("catalog-backend-name")
-
-
-_LOCAL = {
-    "memory": "lives inside the server's own process",
-    "custom": "is a Python class that only the server has",
-}
 
 
 # --- metastores ----------------------------------------------------------------------------------------------------
