@@ -131,7 +131,13 @@ def test_glue_that_can_not_be_reached(
     assert cause in answer.json["message"]
 
 
-def test_wrong_credentials_and_regions_of_glue(lake: Server, aws: servers.AwsServer) -> None:
+def test_a_region_that_is_none(lake: Server) -> None:
+    answer = tried(lake, "glue", {"aws-region": "mars-east-9", "aws-glue-catalog-id": "123456789012"})
+    assert answer.status == 200 and answer.json["code"] == 1007, answer
+    assert "mars-east-9" in answer.json["message"]
+
+
+def test_wrong_credentials_of_glue(lake: Server, aws: servers.AwsServer) -> None:
     for refusal in ("UnrecognizedClientException", "AccessDeniedException", "ExpiredTokenException"):
         aws.fail("GetDatabases", refusal, times=1)
         answer = tried(lake, "glue", glue(aws))
@@ -251,6 +257,20 @@ def test_odd_entries_are_all_served(lake: Server, odd: str) -> None:
     assert types[0] == {"type": "external", "catalogString": "struct<"}
     assert lake.ok("GET", f"{odd}/dots.and-more%20%241")["table"]["columns"] == []
     assert lake.ok("GET", f"{odd}/nothing")["table"]["columns"] == []
+
+
+def test_a_wide_and_nested_table_in_a_metastore(lake: Server, hms: servers.HiveMetastore) -> None:
+    tables = make(lake, "wide_hive", "hive", {"metastore.uris": hms.uri}) + "/default/tables"
+    nested = ",".join(f"f{n}:array<map<string,struct<a:int,b:decimal(10,{n % 5})>>>" for n in range(50))
+    columns = [{"name": f"c{n}", "type": f"struct<{nested}>" if n % 30 == 0 else "string"} for n in range(300)]
+    made = lake.ok("POST", tables, {"name": "wide", "columns": columns})["table"]
+    assert len(made["columns"]) == 300 and len(made["columns"][270]["type"]["fields"]) == 50
+    add = {"@type": "addColumn", "fieldName": ["last"], "type": f"struct<{nested}>", "position": "first"}
+    refused = lake.call("PUT", f"{tables}/wide", {"updates": [add]})
+    assert refused.status == 400 and "position" in refused.json["message"], "the Metastore guards types by position"
+    changed = lake.ok("PUT", f"{tables}/wide", {"updates": [{**add, "position": None}]})["table"]
+    assert [c["name"] for c in changed["columns"]][-1] == "last"
+    lake.ok("DELETE", f"{tables}/wide")
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from headwater.catalogs.base import Context
+from headwater.model.aws import Identity
 from headwater.model.errors import (
     BackendTimeoutError,
     ConnectionFailedError,
@@ -84,38 +83,6 @@ def aws_properties(*, required: bool) -> tuple[Property, ...]:
         Property(name="aws-external-id", description="External id that the role asks for."),
         Property(name="aws-sts-endpoint", description="Address of the token service (STS) that knows the role."),
     )
-
-
-class Identity(msgspec.Struct, frozen=True):
-    """As whom a service is called: these keys, else this profile, else the SDK's own chain; a role is assumed by it."""
-
-    access_key_id: str | None = None
-    secret_access_key: str | None = None
-    session_token: str | None = None
-    profile: str | None = None
-    role_arn: str | None = None
-    external_id: str | None = None
-    token_service: str | None = None
-
-    @property
-    def has_source(self) -> bool:
-        """Whether keys or a profile are given, so that the SDK is not left to find its own."""
-        return self.access_key_id is not None or self.profile is not None
-
-    def over(self, other: Identity) -> Identity:
-        """This one, filled from another as a whole: its keys or profile and, when no role is given either, its role."""
-        if self.has_source:
-            return self
-        role = self if self.role_arn is not None else other
-        return Identity(
-            other.access_key_id,
-            other.secret_access_key,
-            other.session_token,
-            other.profile,
-            role.role_arn,
-            role.external_id,
-            role.token_service,
-        )
 
 
 class Access:

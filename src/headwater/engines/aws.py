@@ -6,9 +6,8 @@ Glue is a metastore beside other kinds, it is reached by the `aws-` keys, which 
 
 from __future__ import annotations
 
-import msgspec
-
 from headwater.engines.base import Sheet, Source
+from headwater.model.aws import Identity
 from headwater.model.properties import DRIVER_PREFIX
 
 ANYWHERE = "us-east-1"
@@ -18,49 +17,6 @@ CHAIN = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 """The variables in which every AWS SDK looks for keys."""
 
 _DRIVER_KEYS = f"{DRIVER_PREFIX}s3"
-
-
-class Identity(msgspec.Struct, frozen=True):
-    """As whom a service is called: the names of the properties that hold keys, and the role that is assumed by them."""
-
-    access_key_id: str | None = None
-    secret_access_key: str | None = None
-    session_token: str | None = None
-    profile: str | None = None
-    role: str | None = None
-    external_id: str | None = None
-    token_service: str | None = None
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The properties that hold keys."""
-        return tuple(k for k in (self.access_key_id, self.secret_access_key, self.session_token) if k is not None)
-
-    @property
-    def properties(self) -> tuple[str, ...]:
-        """All properties that it comes from."""
-        more = (self.profile, self.role, self.external_id, self.token_service)
-        return (*self.keys, *(k for k in more if k is not None))
-
-    @property
-    def has_source(self) -> bool:
-        """Whether keys or a profile are given."""
-        return self.access_key_id is not None or self.profile is not None
-
-    def over(self, other: Identity) -> Identity:
-        """This one, filled from another as a whole: its keys or profile and, when no role is given either, its role."""
-        if self.has_source:
-            return self
-        role = self if self.role is not None else other
-        return Identity(
-            other.access_key_id,
-            other.secret_access_key,
-            other.session_token,
-            other.profile,
-            role.role,
-            role.external_id,
-            role.token_service,
-        )
 
 
 class Aws:
@@ -80,13 +36,13 @@ class Aws:
         self.s3_region = given or region or (ANYWHERE if self.s3_endpoint else None)
         style = source.take("s3-path-style-access")
         self.path_style = None if style is None else style.lower()
-        self.names_s3 = bool(self.s3.properties or self.s3_endpoint or self.s3_region or style)
+        self.names_s3 = bool(self.s3.everything or self.s3_endpoint or self.s3_region or style)
         """Whether anything is said of S3, so that files must lie there."""
         self._aws, self._own_region = aws, region if region != self.s3_region else None
 
     def without_glue(self, sheet: Sheet) -> None:
         """The tables are elsewhere: name what is said of Glue and does not serve for S3 either."""
-        idle = [k for k in self._aws.properties if k not in self.s3.properties]
+        idle = [k for k in self._aws.everything if k not in self.s3.everything]
         if self._own_region is not None:
             idle.append("aws-region")
         sheet.cannot(

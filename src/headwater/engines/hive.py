@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headwater.engines.aws import Aws, Identity, from_chain
+from headwater.engines.aws import Aws, from_chain
 from headwater.engines.base import Sheet
+from headwater.model.aws import Identity
 
 S3A = "https://hadoop.apache.org/docs/r3.3.4/hadoop-aws/tools/hadoop-aws/index.html"
 ASSUMED_ROLES = "https://hadoop.apache.org/docs/r3.3.4/hadoop-aws/tools/hadoop-aws/assumed_roles.html"
@@ -37,7 +38,7 @@ def glue_client(sheet: Sheet, aws: Aws, put: Put) -> None:
     if who.keys:
         sheet.note(f"{', '.join(who.keys)}: AWS's client finds keys in {sheet.title}'s environment only")
     why = f"AWS's client has no setting for it; give {sheet.title} an identity that may call Glue"
-    sheet.cannot(why, *(k for k in (who.role, who.external_id, who.token_service) if k is not None))
+    sheet.cannot(why, *(k for k in (who.role_arn, who.external_id, who.token_service) if k is not None))
 
 
 def s3a(sheet: Sheet, aws: Aws, put: Put) -> None:
@@ -53,7 +54,7 @@ def s3a(sheet: Sheet, aws: Aws, put: Put) -> None:
         put("fs.s3a.session.token", sheet.value(who.session_token), S3A)
     if who.profile is not None:
         from_chain(sheet, who)
-    if who.role is not None:
+    if who.role_arn is not None:
         _assume(sheet, aws, who, put)
     elif who.session_token is not None:
         put("fs.s3a.aws.credentials.provider", _TEMPORARY, S3A)
@@ -61,7 +62,7 @@ def s3a(sheet: Sheet, aws: Aws, put: Put) -> None:
 
 def _assume(sheet: Sheet, aws: Aws, who: Identity, put: Put) -> None:
     put("fs.s3a.aws.credentials.provider", _ASSUMED, ASSUMED_ROLES)
-    put("fs.s3a.assumed.role.arn", sheet.value(who.role or ""), ASSUMED_ROLES)
+    put("fs.s3a.assumed.role.arn", sheet.value(who.role_arn or ""), ASSUMED_ROLES)
     if who.session_token is not None:
         put("fs.s3a.assumed.role.credentials.provider", _TEMPORARY, ASSUMED_ROLES)
     if who.token_service is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headwater.engines import database
-from headwater.engines.aws import Aws, Identity, from_chain, location, scheme
+from headwater.engines.aws import Aws, from_chain, location, scheme
 from headwater.engines.base import SERVERS_OWN, Sheet
+from headwater.model.aws import Identity
 from headwater.model.properties import DRIVER_PREFIX
 
 _DOCS = "https://iceberg.apache.org/docs/latest"
@@ -122,9 +123,9 @@ class IcebergOptions:
     def _identify(self, aws: Aws, backend: str) -> None:
         sheet = self._sheet
         glue = aws.glue if backend == "glue" else None
-        role = aws.s3.role if glue is None else glue.role or aws.s3.role
+        role = aws.s3.role_arn if glue is None else glue.role_arn or aws.s3.role_arn
         if role is not None:
-            self._assume(aws, role, aws.s3 if glue is None or glue.role is None else glue)
+            self._assume(aws, role, aws.s3 if glue is None or glue.role_arn is None else glue)
             return
         if glue is not None and glue.keys:
             # Iceberg has settings for keys of S3 only.
@@ -170,5 +171,5 @@ class IcebergOptions:
                 who.token_service,
             )
         for other in (aws.glue, aws.s3):
-            if other.role != role:
-                sheet.cannot(f"Iceberg calls Glue and S3 alike, here by {role}", *other.properties)
+            if other.role_arn != role:
+                sheet.cannot(f"Iceberg calls Glue and S3 alike, here by {role}", *other.everything)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from headwater.engines import database
-from headwater.engines.aws import Aws, Identity, from_chain, location, scheme
+from headwater.engines.aws import Aws, from_chain, location, scheme
 from headwater.engines.base import SERVERS_OWN, EngineSettings, Sheet, Source
+from headwater.model.aws import Identity
 from headwater.model.properties import DRIVER_PREFIX
 
 _DOCS = "https://trino.io/docs/476"
@@ -162,8 +163,8 @@ def _identify(sheet: TrinoSheet, who: Identity, region: str | None, prefix: str,
         sheet.copy(who.secret_access_key, f"{prefix}aws-secret-key", documentation)
     else:
         from_chain(sheet, who)
-    if who.role is not None:
-        sheet.copy(who.role, f"{prefix}iam-role", documentation)
+    if who.role_arn is not None:
+        sheet.copy(who.role_arn, f"{prefix}iam-role", documentation)
     if who.external_id is not None:
         sheet.copy(who.external_id, f"{prefix}external-id", documentation)
     if who.token_service is not None:
