@@ -134,6 +134,7 @@ def _glue_kinds(client: lake.Client, aws: servers.AwsServer) -> Iterator[Kind]:
     yield _adding(
         "Glue",
         "BatchCreatePartition, 100 in one",
+        3,
         lambda: _ready_for_glue(glue, new_table()),
         lambda: _ready_for_us(client, f"{GLUE}/schemas/{PARTED}/tables/{new_table()}"),
     )
@@ -241,6 +242,7 @@ def _hive_kinds(client: lake.Client, thrift: Any) -> Iterator[Kind]:
     yield _adding(
         "HMS",
         "add_partitions_req, all in one",
+        1,
         lambda: ready(new_table()),
         lambda: _ready_for_us(client, f"{HIVE}/schemas/{DATABASE}/tables/{new_table()}"),
     )
@@ -258,19 +260,19 @@ def _thrift_partition(table: Any, value: str) -> Any:
 
 
 def _adding(
-    where: str, raw_call: str, raw: Callable[[], Callable[[], None]], ours: Callable[[], Callable[[], None]]
+    where: str, raw_call: str, times: int, raw: Callable[[], Callable[[], None]], ours: Callable[[], Callable[[], None]]
 ) -> Kind:
     """Each addition is to a table of its own; tables and what is sent are ready before the clock starts."""
 
     def each_once(make: Callable[[], Callable[[], None]]) -> Callable[[], None]:
-        ready = [make() for _ in range(ROUNDS + 1)]
+        ready = [make() for _ in range(times * (ROUNDS + 1))]
 
         def act() -> None:
             ready.pop()()
 
         return act
 
-    return Kind(f"add {PARTITIONS:,} partitions on {where}", raw_call, 1.3, each_once(raw), each_once(ours))
+    return Kind(f"add {PARTITIONS:,} partitions on {where}", raw_call, 1.3, each_once(raw), each_once(ours), times)
 
 
 def _ready_for_us(client: lake.Client, path: str) -> Callable[[], None]:

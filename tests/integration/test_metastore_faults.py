@@ -408,6 +408,47 @@ def test_odd_parameters_of_others_are_served(lake: Server, hms: servers.HiveMeta
     lake.ok("DELETE", f"{tables}/{name}")
 
 
+def test_a_table_that_somebody_else_keeps_locked(lake: Server, hms: servers.HiveMetastore) -> None:
+    """Whoever waits is told in time, and no lock of ours is left."""
+    schemas = make(lake, "locked", "hive", {"metastore.uris": hms.uri})
+    lake.ok("POST", schemas, {"name": "locked"})
+    lake.ok("POST", f"{schemas}/locked/tables", {"name": "t", "columns": COLUMNS})
+    change = {"updates": [{"@type": "updateComment", "newComment": "x"}]}
+    with client_of(hms) as client:
+        theirs = client.lock(
+            ttypes.LockRequest(
+                component=[
+                    ttypes.LockComponent(
+                        type=ttypes.LockType.EXCLUSIVE,
+                        level=ttypes.LockLevel.TABLE,
+                        dbname="locked",
+                        tablename="t",
+                        operationType=ttypes.DataOperationType.NO_TXN,
+                        isTransactional=False,
+                    )
+                ],
+                user="hive",
+                hostname="elsewhere",
+                agentInfo="theirs",
+            )
+        )
+        begun, answers = time.monotonic(), list[Answer]()
+        table = f"{schemas}/locked/tables/t"
+        waiting = [threading.Thread(target=lambda: answers.append(lake.call("PUT", table, change))) for _ in range(4)]
+        for one in waiting:
+            one.start()
+        for one in waiting:
+            one.join()
+        assert time.monotonic() - begun < 45, "the last one waits no longer than the first"
+        assert {a.status for a in answers} <= {503, 504}
+        left = client.show_locks(ttypes.ShowLocksRequest(dbname="locked", tablename="t")).locks
+        assert [one.agentInfo for one in left] == ["theirs"]
+        client.unlock(ttypes.UnlockRequest(lockid=theirs.lockid))
+        assert lake.ok("PUT", table, change)["table"]["comment"] == "x"
+        assert not client.show_locks(ttypes.ShowLocksRequest(dbname="locked", tablename="t")).locks
+    lake.ok("DELETE", f"{schemas}/locked?cascade=true")
+
+
 @contextlib.contextmanager
 def client_of(hms: servers.HiveMetastore) -> Iterator[Any]:
     """The Metastore by its own bindings."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 import weakref
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import structlog
@@ -15,7 +16,7 @@ from headwater.catalogs.base import Context, Provider
 from headwater.catalogs.registry import Providers
 from headwater.core.reach import Reach
 from headwater.events.metrics import Metrics
-from headwater.model.errors import HeadwaterError, InternalError, UnsupportedOperationError
+from headwater.model.errors import BackendTimeoutError, HeadwaterError, InternalError, UnsupportedOperationError
 from headwater.model.properties import DRIVER_PREFIX
 from headwater.settings import Settings
 from headwater.store.rows import Body, Row
@@ -73,12 +74,24 @@ class Connector:
             text = text.replace(secret, "***")
         return text
 
-    def lock(self, key: Hashable) -> asyncio.Lock:
-        """The lock that changes of one object take turns with inside this process."""
+    @asynccontextmanager
+    async def turn(self, key: Hashable) -> AsyncIterator[None]:
+        """Changes of one object take turns inside this process; who waits for too long is told, and does nothing."""
         lock = self._locks.get(key)
         if lock is None:
             lock = self._locks[key] = asyncio.Lock()
-        return lock
+        try:
+            async with asyncio.timeout(self._pool.timeout):
+                await lock.acquire()
+        except TimeoutError:
+            raise BackendTimeoutError(
+                f"Catalog {self.name}: other changes of the same object took all of {self._pool.timeout:g} seconds; "
+                "nothing was changed"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     @property
     def busy(self) -> bool:

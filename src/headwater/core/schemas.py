@@ -126,7 +126,7 @@ async def alter_schema(lake: Lake, call: Call) -> Result:
     provider, name, updates = connector.provider, call.names[2], call.body.updates
     check_property_changes(provider.schema_properties, updates)
     if isinstance(provider, SupportsSchemas):
-        async with connector.lock(name):
+        async with connector.turn(name):
             found = await retrying(lambda: connector.call(provider.alter_schema, split_schema(name), updates))
             known = await lake.store.read(lambda s: s.kept(catalog.id, "schema", name))
             schema = await keeping.remember_change(lake, catalog.id, name, found, call.actor.name, known)

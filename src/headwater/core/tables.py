@@ -88,7 +88,7 @@ async def alter_table(lake: Lake, call: Call) -> Result:
         return await keeping.remember_change(lake, catalog.id, target, found, call.actor.name, known)
 
     path = keeping.table_path(schema, name)
-    async with connector.lock((schema, name)):
+    async with connector.turn((schema, name)):
         if target != path:
             table = await keeping.forget_while(lake, catalog.id, "table", path, move)
         else:

@@ -56,7 +56,9 @@ def open_thrift(context: Context, uris: str, field: str = "properties.metastore.
     size = _whole(context, "client.pool-size", least=1)
     idle = _whole(context, "client.pool-cache.eviction-interval-ms", least=0) / 1000
     pool = ConnectionPool(addresses, size=size, idle=idle, timeout=context.timeout * 0.8)
-    return ThriftMetastore(context.name, pool, context.properties.get("default.catalog", DEFAULT_CATALOG))
+    catalog = context.properties.get("default.catalog", DEFAULT_CATALOG)
+    # The wait for a turn, that for the lock, and the change itself together stay below the time-out.
+    return ThriftMetastore(context.name, pool, catalog, patience=min(10.0, context.timeout * 0.3))
 
 
 def parse_uris(field: str, text: str) -> list[tuple[str, int]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import socket
 import threading
-import time
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +17,7 @@ from headwater.catalogs.base import caller
 from headwater.catalogs.metastores.entries import Database, Entry, Listed, PartitionEntry
 from headwater.catalogs.metastores.partitions import partition_name
 from headwater.catalogs.metastores.thrift import DEFAULT_CATALOG, convert
+from headwater.catalogs.metastores.thrift.locks import exclusive
 from headwater.catalogs.metastores.thrift.pool import NOBODY, ConnectionPool
 from headwater.catalogs.metastores.thrift.refusals import (
     AlreadyExists,
@@ -50,7 +49,6 @@ _NAME = re.compile(r"[^\s*|.'\"\\/]+")
 _DEFAULT = "default"
 _BATCH = 500
 """Tables or partitions in one answer or request."""
-_LOCK_PATIENCE = 10.0
 _NAMED = 100
 """Partitions that an error names."""
 
@@ -73,8 +71,9 @@ class ThriftMetastore:
     renames = True
     deletes_data = True
 
-    def __init__(self, name: str, pool: ConnectionPool, catalog: str) -> None:
+    def __init__(self, name: str, pool: ConnectionPool, catalog: str, patience: float) -> None:
         self.name, self.catalog = name, catalog
+        self._patience = patience
         self._pool = pool
         self._unknown: set[str] = set()
         self._turns: weakref.WeakValueDictionary[tuple[str, str], threading.Lock] = weakref.WeakValueDictionary()
@@ -241,47 +240,19 @@ class ThriftMetastore:
 
     @contextmanager
     def locked(self, database: str, name: str) -> Iterator[None]:
-        """The Metastore's exclusive lock of a table, as Iceberg's own writers and Hive take it."""
-        # Taking turns here first keeps this process from waiting for itself over the wire, and version 4.0 on Derby
-        # from deadlocks among many waiters.
+        """The Metastore's lock of a table, for which the threads of this process take turns.
+
+        So they don't wait for each other over the wire, and version 4.0 on Derby has no deadlocks among many waiters.
+        """
+        label = f"{self.name}.{database}.{name}"
         turn = self._turns.setdefault((database, name), threading.Lock())
-        if not turn.acquire(timeout=_LOCK_PATIENCE):
-            raise BackendLockedError(f"Table {self.name}.{database}.{name} is being changed by others all the time")
+        if not turn.acquire(timeout=self._patience):
+            raise BackendLockedError(f"Table {label} is being changed by others all the time")
         try:
-            lock_id = self._lock(database, name)
-            try:
+            with exclusive(self._write, label, database, name, self._patience):
                 yield
-            finally:
-                with suppress(HeadwaterError):  # one that is left behind ends by itself after a while
-                    self._write("unlock", ttypes.UnlockRequest(lockid=lock_id))
         finally:
             turn.release()
-
-    def _lock(self, database: str, name: str) -> int:
-        component = ttypes.LockComponent(
-            type=ttypes.LockType.EXCLUSIVE,
-            level=ttypes.LockLevel.TABLE,
-            dbname=database,
-            tablename=name,
-            operationType=ttypes.DataOperationType.NO_TXN,
-            isTransactional=False,
-        )
-        user = caller.get() or NOBODY
-        request = ttypes.LockRequest(
-            component=[component], user=user, hostname=socket.gethostname(), agentInfo="headwater"
-        )
-        answer = self._write("lock", request)
-        begun, pause = time.monotonic(), 0.02
-        while answer.state == ttypes.LockState.WAITING:
-            if time.monotonic() - begun > _LOCK_PATIENCE:
-                self._write("unlock", ttypes.UnlockRequest(lockid=answer.lockid))
-                raise BackendLockedError(f"Table {self.name}.{database}.{name} is locked by somebody else")
-            time.sleep(pause)
-            pause = min(pause * 1.5, 0.5)
-            answer = self._write("check_lock", ttypes.CheckLockRequest(lockid=answer.lockid))
-        if answer.state != ttypes.LockState.ACQUIRED:
-            raise BackendLockedError(f"Table {self.name}.{database}.{name} could not be locked")
-        return int(answer.lockid)
 
     # --- partitions ------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ UNREACHABLE = (TTransportException, OSError, EOFError)
 
 _CONNECT = 5.0
 """Seconds after which the next address is tried."""
+_BUFFER = 1 << 16
+"""Bytes that are read at once: a table of some columns is larger than Thrift's own 4 KiB."""
 NOBODY = "headwater"
 """The user in whose name calls are made that no caller asked for."""
 
@@ -44,7 +46,7 @@ class Connection:
         self.address, self.user = address, user
         self._socket = TSocket(*address)
         self._socket.setTimeout(min(_CONNECT, timeout) * 1000)
-        transport = TBufferedTransport(self._socket)
+        transport = TBufferedTransport(self._socket, _BUFFER)
         self.client: Any = Client(TBinaryProtocolAccelerated(transport))
         transport.open()
         self._socket.setTimeout(timeout * 1000)
