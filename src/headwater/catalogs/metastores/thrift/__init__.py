@@ -1,4 +1,4 @@
-"""The Hive Metastore by its Thrift API, 2.3 to 4.x, over the bindings that pyiceberg's wheel brings along."""
+"""The Hive Metastore by its Thrift API, 3.1 and 4.x, over the bindings that pyiceberg's wheel brings along."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ _CAPABILITIES = [
 
 
 class ThriftMetastore:
-    """A Hive Metastore, version 2.3 to 4.x."""
+    """A Hive Metastore, 3.1 or 4.x; calls that older ones lack are made in their older form."""
 
     renames = True
     deletes_data = True
