@@ -408,6 +408,100 @@ def test_odd_parameters_of_others_are_served(lake: Server, hms: servers.HiveMeta
     lake.ok("DELETE", f"{tables}/{name}")
 
 
+def test_a_managed_table_owns_nobody_elses_folder(lake: Server, hms: servers.HiveMetastore) -> None:
+    schemas = make(lake, "owned", "hive", {"metastore.uris": hms.uri})
+    home = lake.ok("POST", schemas, {"name": "own"})["schema"]["properties"]["location"]
+    tables = f"{schemas}/own/tables"
+    key = [{"strategy": "identity", "fieldName": ["p"]}]
+    columns = [*COLUMNS, {"name": "p", "type": "string"}]
+    victim = lake.ok("POST", tables, {"name": "victim", "columns": columns, "partitioning": key})["table"]
+    theirs = victim["properties"]["location"]
+    for location in (home, "file:///", theirs, f"{theirs}/p=1", theirs.replace("file:/", "file:///")):
+        refused = lake.call("POST", tables, {"name": "twin", "columns": COLUMNS, "properties": {"location": location}})
+        assert refused.status == 400 and "belongs to" in refused.json["message"], location
+    external = {"location": theirs, "table-type": "EXTERNAL_TABLE"}
+    lake.ok("POST", tables, {"name": "looks_in", "columns": COLUMNS, "properties": external})
+    lake.ok("DELETE", f"{tables}/looks_in")
+    assert Path(theirs.removeprefix("file:")).is_dir()
+    outside = {"type": "identity", "fieldNames": [["p"]], "properties": {"location": home},
+               "values": [{"type": "literal", "dataType": "string", "value": "x"}]}  # fmt: skip
+    refused = lake.call("POST", f"{tables}/victim/partitions", {"partitions": [outside]})
+    assert refused.status == 400 and "outside" in refused.json["message"]
+    for name in ("a/b", "s/b"):
+        assert lake.call("POST", tables, {"name": name, "columns": COLUMNS}).status == 400
+        assert lake.call("POST", schemas, {"name": name}).status == 400
+    lake.ok("DELETE", f"{schemas}/own?cascade=true")
+
+
+def test_no_property_disguises_a_table(lake: Server, aws: servers.AwsServer) -> None:
+    client: Any = aws.client("glue")
+    client.create_database(DatabaseInput={"Name": "disguise"})
+    hive = make(lake, "only_hive", "glue", glue(aws, table_type_filter="hive")) + "/disguise/tables"
+    properties = {"table-format": "hive", "location": "s3://lake/d"}
+    lake.ok("POST", hive, {"name": "t", "columns": COLUMNS, "properties": properties})
+    before = client.get_table(DatabaseName="disguise", Name="t")["Table"]
+    for key, value in (("classification", "delta"), ("TABLE_TYPE", "iceberg"), ("Table-Format", "hudi")):
+        change = {"updates": [{"@type": "setProperty", "property": key, "value": value}]}
+        refused = lake.call("PUT", f"{hive}/t", change)
+        assert refused.status == 400 and value in refused.json["message"], refused
+        more = {**properties, key: value}
+        assert lake.call("POST", hive, {"name": "u", "columns": COLUMNS, "properties": more}).status == 400
+    assert client.get_table(DatabaseName="disguise", Name="t")["Table"] == before
+
+
+def test_a_purge_that_would_delete_nothing_is_refused(
+    lake: Server, aws: servers.AwsServer, hms: servers.HiveMetastore
+) -> None:
+    on_glue = {
+        "metastore-type": "glue",
+        "s3-region": aws.region,
+        "aws-glue-endpoint": aws.uri,
+        "warehouse": "s3://lake/w",
+    }
+    for name, properties in (("purge_hms", {"metastore.uris": hms.uri}), ("purge_glue", on_glue)):
+        schemas = make(lake, name, "hive", properties)
+        lake.ok("POST", schemas, {"name": "purges"})
+        kind = {"table-type": "EXTERNAL_TABLE", "external.table.purge": "false"}
+        lake.ok("POST", f"{schemas}/purges/tables", {"name": "t", "columns": COLUMNS, "properties": kind})
+        refused = lake.call("DELETE", f"{schemas}/purges/tables/t?purge=true")
+        assert refused.status == 405, refused
+        assert lake.ok("GET", f"{schemas}/purges/tables/t")
+        lake.ok("DELETE", f"{schemas}/purges?cascade=true")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"columns": [{"name": "a", "type": "int", "comment": "x" * 5000}]},
+        {"columns": [{"name": "a" * 800, "type": "int"}]},
+        {"columns": COLUMNS, "properties": {"k" * 300: "v"}},
+        {"columns": COLUMNS, "properties": {"transactional": "true"}},
+    ],
+)
+def test_what_the_metastore_refuses_is_bad_input(
+    lake: Server, hms: servers.HiveMetastore, body: dict[str, Any]
+) -> None:
+    with contextlib.suppress(AssertionError):
+        make(lake, "refused", "hive", {"metastore.uris": hms.uri})
+    refused = lake.call("POST", f"{CATALOGS}/refused/schemas/default/tables", {"name": "t", **body})
+    assert refused.status == 400 and "INSERT" not in refused.json["message"], refused
+
+
+def test_partitions_of_other_keys_are_served(lake: Server, aws: servers.AwsServer) -> None:
+    client: Any = aws.client("glue")
+    client.create_database(DatabaseInput={"Name": "keys"})
+    storage = {"Columns": [{"Name": "id", "Type": "int"}], "Location": "s3://lake/keys"}
+    entry = {"Name": "t", "StorageDescriptor": storage, "PartitionKeys": [{"Name": "a", "Type": "int"}]}
+    client.create_table(DatabaseName="keys", TableInput=entry)
+    client.create_partition(DatabaseName="keys", TableName="t", PartitionInput={"Values": ["1"]})
+    more = {**entry, "PartitionKeys": [*entry["PartitionKeys"], {"Name": "b", "Type": "int"}]}
+    client.update_table(DatabaseName="keys", TableInput=more)
+    partitions = make(lake, "keys", "glue", glue(aws)) + "/keys/tables/t/partitions"
+    assert lake.ok("GET", partitions)["names"] == ["a=1"]
+    assert [p["name"] for p in lake.ok("GET", f"{partitions}?details=true")["partitions"]] == ["a=1"]
+    assert lake.call("GET", f"{partitions}/a=1%2Fb=").status == 404
+
+
 def test_a_table_that_somebody_else_keeps_locked(lake: Server, hms: servers.HiveMetastore) -> None:
     """Whoever waits is told in time, and no lock of ours is left."""
     schemas = make(lake, "locked", "hive", {"metastore.uris": hms.uri})

@@ -37,7 +37,7 @@ def _unescape(text: str) -> str:
 
 def partition_name(keys: Sequence[str], values: Sequence[str]) -> str:
     """The name of the partition of these values."""
-    return "/".join(f"{_escape(k)}={_escape(v)}" for k, v in zip(keys, values, strict=True))
+    return "/".join(f"{_escape(k)}={_escape(v)}" for k, v in zip(keys, values, strict=False))
 
 
 def partition_values(name: str) -> list[tuple[str, str]]:
@@ -47,7 +47,7 @@ def partition_values(name: str) -> list[tuple[str, str]]:
         key, joint, value = piece.partition("=")
         if not (key and joint):
             raise ValueError(f"{name!r} is not the name of a partition: it must look like key=value/key=value")
-        pairs.append((_unescape(key), _unescape(value)))
+        pairs.append((_unescape(key), _unescape(value) or NULL))
     return pairs
 
 

@@ -64,6 +64,10 @@ class IcebergSide:
         table.audit.creator = table.audit.creator or shown.audit.creator
         return found
 
+    def has_metadata(self, entry: Entry) -> bool:
+        """Whether the entry points anywhere; one that does not is an Iceberg table by name only."""
+        return entry.parameter(POINTER) is not None
+
     def create(self, database: Database, table: NewTable) -> None:
         """A first metadata file, then the entry; or the entry of a metadata file that is there already."""
         if writing.table_kind(table.properties, EXTERNAL_TABLE) == MANAGED_TABLE:

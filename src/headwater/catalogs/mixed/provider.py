@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,9 @@ import msgspec
 
 from headwater.catalogs.aws import Access
 from headwater.catalogs.base import Context, Found, NewTable, Page, Provider, SchemaName, deleted
-from headwater.catalogs.metastores import changes, formats, partitions, reading, writing
+from headwater.catalogs.metastores import changes, formats, reading, writing
 from headwater.catalogs.metastores.base import Metastore
 from headwater.catalogs.metastores.entries import (
-    EXTERNAL_TABLE,
     IDENTITY,
     MANAGED_TABLE,
     MATERIALIZED_VIEW,
@@ -22,28 +21,28 @@ from headwater.catalogs.metastores.entries import (
     VIRTUAL_VIEW,
     Database,
     Entry,
-    PartitionEntry,
-    Storage,
 )
+from headwater.catalogs.mixed import places
+from headwater.catalogs.mixed.partitioned import Partitioned
 from headwater.catalogs.mixed.properties import SCHEMA, TABLE
 from headwater.model import changes as c
 from headwater.model.errors import (
     IllegalArgumentError,
+    IllegalNameError,
     NonEmptySchemaError,
-    NoSuchPartitionError,
     NoSuchSchemaError,
     NoSuchTableError,
     UnsupportedOperationError,
 )
 from headwater.model.names import join_schema
 from headwater.model.nouns import CatalogType, Schema
-from headwater.model.tables import Partition, Table
+from headwater.model.tables import Table
 
 if TYPE_CHECKING:
     from headwater.catalogs.mixed.iceberg import IcebergSide
 
 
-class MetastoreProvider(Provider):
+class MetastoreProvider(Partitioned, Provider):
     """Tables of every format that a metastore holds. A subclass opens the metastore and says what it shows."""
 
     type = CatalogType.RELATIONAL
@@ -94,6 +93,14 @@ class MetastoreProvider(Provider):
         """Metastores keep lower case."""
         return name.lower()
 
+    def _folded(self, page: Page) -> Page:
+        return msgspec.structs.replace(page, prefix=self.fold(page.prefix))
+
+    def check_name(self, kind: str, name: str) -> None:
+        """A slash would put the folder of one table into that of another."""
+        if "/" in name:
+            raise IllegalNameError(f"name: the {kind} name {name!r} is illegal: a metastore makes a folder of it")
+
     def test(self) -> None:
         """One cheap call."""
         self.metastore.probe()
@@ -109,7 +116,7 @@ class MetastoreProvider(Provider):
         if parent:
             self.metastore.database(self._database(parent))
             return []
-        return page.cut(self.metastore.databases())
+        return self._folded(page).cut(self.metastore.databases())
 
     def load_schema(self, schema: SchemaName) -> Found[Schema]:
         """One database."""
@@ -182,12 +189,12 @@ class MetastoreProvider(Provider):
         """Names of tables; of views none."""
         database = self._database(schema)
         if "all" in self.filter:
-            return page.cut(one.name for one in self.metastore.listed(database) if one.kind not in VIEWS)
-        return page.cut(entry.name for entry in self.metastore.entries(database) if self._is_shown(entry))
+            return self._folded(page).cut(one.name for one in self.metastore.listed(database) if one.kind not in VIEWS)
+        return self._folded(page).cut(entry.name for entry in self.metastore.entries(database) if self._is_shown(entry))
 
     def load_table(self, schema: SchemaName, name: str) -> Found[Table]:
         """The entry; of an Iceberg table what its metadata file says, as long as that can be read."""
-        return self._shown(self._entry(schema, name))
+        return self._shown(self.find_entry(schema, name))
 
     def _shown(self, entry: Entry) -> Found[Table]:
         if formats.table_format(entry) == formats.ICEBERG:
@@ -205,6 +212,8 @@ class MetastoreProvider(Provider):
             entry = writing.new_entry(
                 database.name, table, default_kind=self.default_kind, default_format=self.default_file_format
             )
+            if (found := formats.table_format(entry)) != formats.HIVE:
+                raise IllegalArgumentError(f"properties: these make the Hive table look like a {found} table")
             self._place(database, entry)
             self._refuse_hidden(entry, "properties.format")
             self.metastore.create(entry)
@@ -230,22 +239,25 @@ class MetastoreProvider(Provider):
 
     def _place(self, database: Database, entry: Entry) -> None:
         """Where a new Hive table lies: the Hive Metastore finds a place by itself, Glue does not."""
-        if entry.storage.location is None and self.on_glue:
-            warehouse = self.context.properties.get("warehouse")
-            folder = database.location or (f"{warehouse.rstrip('/')}/{database.name}.db" if warehouse else None)
-            if folder is None:
-                raise IllegalArgumentError(
-                    "properties.location: required, since neither the schema has a location nor the catalog a warehouse"
-                )
-            entry.storage.location = f"{folder.rstrip('/')}/{entry.name}"
-        if entry.storage.location is not None:
-            self._check_location("properties.location", entry.storage.location)
+        given = entry.storage.location
+        if given is None and self.on_glue:
+            entry.storage.location = places.default_folder(
+                database, self.context.properties.get("warehouse"), entry.name
+            )
+        if given is not None:
+            self._check_location("properties.location", given)
+            if self.owns_data(entry):
+                places.check_owned(given, database, self.metastore.entries(database.name))
+
+    def owns_data(self, entry: Entry) -> bool:
+        """Whether the metastore deletes the table's data with it."""
+        return entry.kind == MANAGED_TABLE and self.metastore.deletes_data
 
     def alter_table(self, schema: SchemaName, name: str, changes: Sequence[c.TableChange]) -> Found[Table]:
         """All changes in one write, where the truth is."""
-        entry = self._entry(schema, name)
-        found = formats.table_format(entry)
-        change = self.iceberg.alter if found == formats.ICEBERG else self._rewrite
+        entry = self.find_entry(schema, name)
+        is_iceberg = formats.table_format(entry) == formats.ICEBERG and self.iceberg.has_metadata(entry)
+        change = self.iceberg.alter if is_iceberg else self._rewrite
         database, name = change(entry, changes)
         return self.load_table((database,), name)
 
@@ -259,19 +271,45 @@ class MetastoreProvider(Provider):
         if formats.table_format(entry) != formats.HIVE:
             changes.refuse_for_format(entry, rest)
         with self.metastore.locked(entry.database, entry.name):
-            before = self._entry((entry.database,), entry.name)
+            before = self.find_entry((entry.database,), entry.name)
             after = changes.changed(before, rest)
+            self._refuse_disguise(before, after)
             for rename in renames:
                 after.name = self.fold(rename.new_name)
                 after.database = self.fold(rename.new_schema_name or after.database)
             if after != before:
                 self.metastore.replace(before, after)
+            if renames:
+                self._follow(before, after)
         return after.database, after.name
+
+    def _refuse_disguise(self, before: Entry, after: Entry) -> None:
+        """No property may make a table another one: it would be read by the wrong code, or not be found any more."""
+        was, would_be = formats.table_format(before), formats.table_format(after)
+        if would_be not in (was, formats.HIVE):
+            raise IllegalArgumentError(
+                f"updates: these properties would make the {was} table look like a {would_be} table"
+            )
+        self._refuse_hidden(after, "updates")
+
+    def _follow(self, before: Entry, after: Entry) -> None:
+        """Where the Metastore moved the folder, what else names it follows: Spark reads by the SerDe's `path`."""
+        old, path = before.storage.location, before.storage.serde.parameters.get("path")
+        if old is None or path is None or places.plain(path) != places.plain(old):
+            return
+        moved = self.metastore.entry(after.database, after.name)
+        new = moved.storage.location
+        if new is not None and places.plain(new) != places.plain(old):
+            serde = msgspec.structs.replace(
+                moved.storage.serde, parameters={**moved.storage.serde.parameters, "path": new}
+            )
+            storage = msgspec.structs.replace(moved.storage, serde=serde)
+            self.metastore.replace(moved, msgspec.structs.replace(moved, storage=storage))
 
     def drop_table(self, schema: SchemaName, name: str, purge: bool) -> bool:
         """The entry; the data of a managed table goes with it where the metastore does that."""
         try:
-            entry = self._entry(schema, name)
+            entry = self.find_entry(schema, name)
         except (NoSuchTableError, NoSuchSchemaError):
             return False
         if purge:
@@ -283,83 +321,22 @@ class MetastoreProvider(Provider):
     def _purge(self, entry: Entry) -> None:
         if formats.table_format(entry) == formats.ICEBERG:
             self.iceberg.purge(entry)
-        elif entry.kind == EXTERNAL_TABLE and entry.parameter("external.table.purge") is None:
+        elif not self.owns_data(entry) and not self._purges_external(entry):
             raise UnsupportedOperationError(
-                f"Table {entry.database}.{entry.name} is external: its data is not the catalog's to purge; "
-                "drop it without purge"
+                f"Table {entry.database}.{entry.name}: its data is not the metastore's to delete; drop it without purge"
             )
         else:
             self._drop(entry, delete_data=True)
+
+    def _purges_external(self, entry: Entry) -> bool:
+        """Whether an external table says itself that its data goes with it."""
+        return (entry.parameter("external.table.purge") or "").lower() == "true" and self.metastore.deletes_data
 
     def _drop(self, entry: Entry, *, delete_data: bool) -> None:
         # An Iceberg table's files are never the metastore's to delete, whatever kind of table it is called.
         if formats.table_format(entry) == formats.ICEBERG:
             delete_data = False
         self.metastore.drop(entry, delete_data)
-
-    # --- partitions ------------------------------------------------------------------------------------------------
-
-    def list_partitions(self, schema: SchemaName, table: str, page: Page) -> list[str]:
-        """Their names."""
-        return page.cut(self.metastore.partition_names(self._partitioned(schema, table)))
-
-    def load_partitions(self, schema: SchemaName, table: str, page: Page) -> list[Partition]:
-        """Whole; a page of them needs the names of all."""
-        entry = self._partitioned(schema, table)
-        if page == Page():
-            found: Iterator[PartitionEntry] = self.metastore.partitions(entry)
-        else:
-            names = page.cut(self.metastore.partition_names(entry))
-            wanted = [partitions.values_of(entry, name) or [] for name in names]
-            found = self.metastore.partitions(entry, wanted) if wanted else iter(())
-        return sorted((partitions.show(entry, one) for one in found), key=lambda p: p.name or "")
-
-    def load_partition(self, schema: SchemaName, table: str, name: str) -> Partition:
-        """One, or NoSuchPartitionError."""
-        entry = self._partitioned(schema, table)
-        values = partitions.values_of(entry, name)
-        found = self.metastore.partition(entry, values) if values is not None else None
-        if found is None:
-            raise NoSuchPartitionError(f"Partition {name} of table {entry.database}.{entry.name} does not exist")
-        return partitions.show(entry, found)
-
-    def add_partitions(self, schema: SchemaName, table: str, new: Sequence[Partition]) -> list[Partition]:
-        """Add all, in batches; a batch that failed says what was added before."""
-        entry = self._partitioned(schema, table)
-        entries = [self._new_partition(entry, f"partitions[{n}]", one) for n, one in enumerate(new)]
-        if len({tuple(e.values) for e in entries}) < len(entries):
-            raise IllegalArgumentError("partitions: the same values are there twice")
-        return [partitions.show(entry, one) for one in self.metastore.add_partitions(entry, entries)]
-
-    def _new_partition(self, entry: Entry, field: str, new: Partition) -> PartitionEntry:
-        values = partitions.new_values(field, entry, new)
-        location = new.properties.get("location")
-        storage: Storage | None = None
-        if location is not None:
-            self._check_location(f"{field}.properties.location", location)
-            storage = msgspec.structs.replace(entry.storage, location=location)
-        return PartitionEntry(values, storage, {k: v for k, v in new.properties.items() if k != "location"})
-
-    def drop_partitions(self, schema: SchemaName, table: str, names: Sequence[str], purge: bool) -> int:
-        """Drop those that are there; the answer is how many that were."""
-        entry = self._partitioned(schema, table)
-        managed = entry.kind == MANAGED_TABLE and formats.table_format(entry) == formats.HIVE
-        if purge and not (managed and self.metastore.deletes_data):
-            raise UnsupportedOperationError(
-                f"Table {entry.database}.{entry.name}: data of partitions is not the catalog's to purge; drop without"
-            )
-        values = [v for name in names if (v := partitions.values_of(entry, name)) is not None]
-        return self.metastore.drop_partitions(entry, values, managed)
-
-    def _partitioned(self, schema: SchemaName, table: str) -> Entry:
-        entry = self._entry(schema, table)
-        if formats.table_format(entry) == formats.ICEBERG:
-            raise UnsupportedOperationError(
-                f"Table {entry.database}.{entry.name} is an Iceberg table: its partitions come with its data"
-            )
-        if not entry.partition_keys:
-            raise UnsupportedOperationError(f"Table {entry.database}.{entry.name} is not partitioned")
-        return entry
 
     # --- helpers ---------------------------------------------------------------------------------------------------
 
@@ -369,7 +346,7 @@ class MetastoreProvider(Provider):
             raise NoSuchSchemaError(f"Schema {self.context.name}.{join_schema(schema)} does not exist")
         return self.fold(schema[0])
 
-    def _entry(self, schema: SchemaName, name: str) -> Entry:
+    def find_entry(self, schema: SchemaName, name: str) -> Entry:
         """A table's entry; views and what the filter hides are not there for any verb."""
         entry = self.metastore.entry(self._database(schema), self.fold(name))
         if not self._is_shown(entry):

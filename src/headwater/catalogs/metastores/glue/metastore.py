@@ -134,6 +134,10 @@ class GlueMetastore:
         """Write what differs over what was read, if nobody else has written since."""
         if (before.database, before.name) != (after.database, after.name):
             raise UnsupportedOperationError("AWS Glue can't give a table another name or database")
+        if before.raw.get("TargetTable") and after.storage != before.storage:
+            raise UnsupportedOperationError(
+                f"Table {after.name} is a link to a table elsewhere: change its columns there"
+            )
         made = self._table_input("UpdateTable", before.raw, convert.over_entry(before.raw, after))
         version = {} if before.version is None else {"VersionId": before.version}
         try:

@@ -17,6 +17,7 @@ from headwater.catalogs.base import caller
 from headwater.catalogs.metastores.entries import Database, Entry, Listed, PartitionEntry
 from headwater.catalogs.metastores.partitions import partition_name
 from headwater.catalogs.metastores.thrift import DEFAULT_CATALOG, convert
+from headwater.catalogs.metastores.thrift.limits import check_lengths
 from headwater.catalogs.metastores.thrift.locks import exclusive
 from headwater.catalogs.metastores.thrift.pool import NOBODY, ConnectionPool
 from headwater.catalogs.metastores.thrift.refusals import (
@@ -190,6 +191,7 @@ class ThriftMetastore:
 
     def create(self, entry: Entry) -> None:
         """Make it, in the name of the caller."""
+        check_lengths(entry)
         entry.owner = entry.owner or caller.get() or NOBODY
         raw = convert.raw_entry(entry, self.catalog)
         try:
@@ -203,6 +205,7 @@ class ThriftMetastore:
 
     def replace(self, before: Entry, after: Entry) -> None:
         """Write it over the old one; with another name that is a rename, which moves a managed table's folder."""
+        check_lengths(after, before)
         raw = convert.raw_entry(after, self.catalog, before)
         moves = (before.database, before.name) != (after.database, after.name)
         if moves:

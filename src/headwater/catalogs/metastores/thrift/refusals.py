@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hive_metastore import ttypes
@@ -14,7 +15,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
     """An answer of the Metastore's that says no. The generated exceptions themselves can't be raised through `with`."""
 
     def __init__(self, raw: Any) -> None:
-        self.message = str(raw.message)
+        self.message = _readable(str(raw.message))
         super().__init__(self.message)
 
 
@@ -72,5 +73,17 @@ def refusal(method: str, error: TException) -> Exception | None:
     if isinstance(refused, _TOLD_APART.get(method, ())):
         return refused
     said = f"The Hive Metastore refuses {method}: {refused.message}"
-    wrong_input = isinstance(refused, InvalidObject | InvalidOperation)
+    asks = method.startswith(("get_", "show_", "lock", "check_", "unlock"))
+    wrong_input = isinstance(refused, InvalidObject | InvalidOperation) or (isinstance(refused, Meta) and not asks)
     return IllegalArgumentError(said) if wrong_input else ConnectionFailedError(said)
+
+
+def _readable(message: str) -> str:
+    """The first line; where it is the statement that the Metastore's own database refused, what that means."""
+    first = message.strip().split("\n")[0]
+    if _STATEMENT.search(first):
+        return "its database can't keep a text of that length, or something else of it"
+    return first
+
+
+_STATEMENT = re.compile(r"\b(INSERT INTO|UPDATE|Insert of object|Put request failed)\b")
