@@ -6,9 +6,10 @@ import contextlib
 import gzip
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import boto3
@@ -25,7 +26,7 @@ from thrift.transport import TSocket, TTransport
 from headwater.catalogs.aws import MAX_ATTEMPTS
 from headwater.catalogs.base import NewTable, Page
 from headwater.catalogs.iceberg import IcebergProvider
-from headwater.catalogs.metastores.entries import EXTERNAL_TABLE, VIRTUAL_VIEW, Entry, Field, Storage
+from headwater.catalogs.metastores.entries import EXTERNAL_TABLE, MANAGED_TABLE, VIRTUAL_VIEW, Entry, Field, Storage
 from headwater.model import Column, types
 from headwater.model import changes as c
 from headwater.model.errors import (
@@ -36,35 +37,46 @@ from headwater.model.errors import (
     NonEmptySchemaError,
     NoSuchTableError,
     TableAlreadyExistsError,
+    UnsupportedOperationError,
 )
 from headwater.model.tables import Identity
 from tests import servers
 from tests.contract.test_providers import opened
 
 _numbers = itertools.count()
+FORMAT = {"table-format": "iceberg"}
+"""What a catalog of all formats is told of a new table."""
 COLUMNS = [Column("id", types.Long(), nullable=False, comment="the key"), Column("name", types.String())]
 
 
 class Lake:
     """A provider with a schema of its own, and what is needed to look at the metastore from outside."""
 
-    def __init__(self, provider: Any, raw: Callable[[str, str], dict[str, Any]], warehouse: str) -> None:
+    def __init__(
+        self,
+        provider: Any,
+        raw: Callable[[str, str], dict[str, Any]],
+        warehouse: str,
+        always: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.provider: IcebergProvider = provider
-        self._raw, self._warehouse = raw, warehouse
+        self._raw, self._warehouse, self._always = raw, warehouse, always
         self.database = f"lake{next(_numbers)}"
         self.schema = (self.database,)
         provider.create_schema(self.schema, "a schema", {})
 
     @property
     def metastore(self) -> Any:
-        return self.provider._backend.metastore  # type: ignore[attr-defined]
+        holder = self.provider._backend if isinstance(self.provider, IcebergProvider) else self.provider
+        return holder.metastore
 
     def raw(self, name: str = "t") -> dict[str, Any]:
         """The entry as its metastore's own client answers it."""
         return self._raw(self.database, name)
 
-    def create(self, name: str = "t", **fields: Any) -> Any:
-        return self.provider.create_table(self.schema, NewTable(name, COLUMNS, **fields)).value
+    def create(self, name: str = "t", properties: Mapping[str, str] = MappingProxyType({}), **fields: Any) -> Any:
+        new = NewTable(name, COLUMNS, properties={**self._always, **properties}, **fields)
+        return self.provider.create_table(self.schema, new).value
 
     def alter(self, *changes: c.TableChange, name: str = "t") -> Any:
         return self.provider.alter_table(self.schema, name, changes).value
@@ -138,6 +150,11 @@ def on_hive(hms: servers.HiveMetastore, folder: Path) -> Lake:
     return Lake(opened("lakehouse-iceberg", folder, properties), thrift_raw(hms.uri), f"file://{folder}/wh")
 
 
+def on_provider_hive(hms: servers.HiveMetastore, folder: Path) -> Lake:
+    properties = {"metastore.uris": hms.uri, "warehouse": f"{folder}/wh"}
+    return Lake(opened("hive", folder, properties), thrift_raw(hms.uri), f"file://{folder}/wh", FORMAT)
+
+
 def on_glue(aws: servers.aws, folder: Path) -> Lake:
     properties = {
         "catalog-backend": "glue",
@@ -178,6 +195,21 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake]:
 @pytest.fixture(params=["hms31", "hms40"])
 def hive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake]:
     found = on_hive(request.getfixturevalue(request.param), tmp_path)
+    yield found
+    found.provider.close()
+
+
+@pytest.fixture(params=[on_hive, on_provider_hive], ids=["lakehouse-iceberg", "hive"])
+def through(request: pytest.FixtureRequest) -> Callable[[servers.HiveMetastore, Path], Lake]:
+    """The two providers that serve the Iceberg tables of a Hive Metastore."""
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.fixture(params=["hms31", "hms40"])
+def either(
+    request: pytest.FixtureRequest, through: Callable[[servers.HiveMetastore, Path], Lake], tmp_path: Path
+) -> Iterator[Lake]:
+    found = through(request.getfixturevalue(request.param), tmp_path)
     yield found
     found.provider.close()
 
@@ -288,6 +320,127 @@ def test_entry_in_glue_is_as_iceberg_writes_it(glue: Lake) -> None:
     assert glue.raw()["Description"] == long[:2048]
     glue.alter(c.UpdateComment(None))
     assert not glue.raw().get("Description")
+
+
+# --- what an entry keeps for itself -----------------------------------------------------------------------------------
+
+MARKS = {
+    "EXTERNAL": "FALSE",
+    "external": "FALSE",
+    "table_type": "hudi",
+    "Metadata_Location": "file:///elsewhere",
+    "previous_metadata_location": "file:///elsewhere",
+    "uuid": "0",
+    "storage_handler": "com.example.Handler",
+    "external.table.purge": "true",
+    "transient_lastDdlTime": "0",
+    **dict.fromkeys(("numFiles", "numRows", "totalSize", "snapshot-count"), "7"),
+    **dict.fromkeys(("current-schema", "current-snapshot-summary", "default-partition-spec"), "{}"),
+    "default-sort-order": "[]",
+}
+
+
+@pytest.mark.parametrize("key", MARKS)
+def test_marks_can_not_be_set(lake: Lake, key: str) -> None:
+    with pytest.raises(IllegalArgumentError, match=rf"^properties\.{key}: it can't be set"):
+        lake.create("new", {"a": "1", key: MARKS[key]})
+    assert lake.names() == []
+    lake.create(properties={"a": "1"})
+    before = lake.raw()
+    change = [c.SetTableProperty("b", "2"), c.SetTableProperty(key, MARKS[key]), c.RemoveProperty("a")]
+    with pytest.raises(IllegalArgumentError, match=rf"^properties\.{key}: it can't be set"):
+        lake.alter(*change)
+    assert lake.raw() == before
+
+
+def test_marks_can_not_be_set_through_provider_hive(hms40: servers.hms40, tmp_path: Path) -> None:
+    lake = on_provider_hive(hms40, tmp_path)
+    lake.create()
+    before = lake.raw()
+    for key in ("external", "storage_handler", "external.table.purge"):
+        with pytest.raises(IllegalArgumentError, match=rf"^properties\.{key}: it can't be set"):
+            lake.create("new", {key: MARKS[key]})
+        with pytest.raises(IllegalArgumentError, match=rf"^properties\.{key}: it can't be set"):
+            lake.alter(c.SetTableProperty(key, MARKS[key]))
+    assert (lake.names(), lake.raw()) == (["t"], before)
+    lake.provider.close()
+
+
+def give_properties(lake: Lake, properties: dict[str, str]) -> None:
+    """An engine sets properties of the Iceberg table, as Hive does with all parameters of its entry."""
+    file = Path(lake.parameters()["metadata_location"].removeprefix("file://").removeprefix("file:"))
+    metadata = json.loads(file.read_bytes())
+    metadata["properties"] |= properties
+    given = file.with_name(f"00001-given-{file.name.partition('-')[2]}")
+    given.write_text(json.dumps(metadata))
+    lake.rewrite(metadata_location=f"file://{given}")
+
+
+def test_marks_that_an_engine_made_properties(either: Lake) -> None:
+    """They change nothing about the entry, and can be removed."""
+    either.create(properties={"gc.enabled": "false"})
+    give_properties(either, MARKS)
+    before = either.raw()
+    either.alter(c.UpdateComment("changed"))
+    either.alter(*(c.RemoveProperty(key) for key in MARKS))
+    assert not MARKS.keys() & json.loads(Path(either.parameters()["metadata_location"][7:]).read_bytes())["properties"]
+    after = either.raw()
+    kept = ("EXTERNAL", "table_type", "uuid", "snapshot-count", "current-schema")
+    assert [after["parameters"][key] for key in kept] == [before["parameters"][key] for key in kept]
+    assert after["parameters"]["EXTERNAL"] == "TRUE"
+    assert not {"external", "storage_handler", "Metadata_Location", "numRows"} & after["parameters"].keys()
+    assert after["parameters"]["previous_metadata_location"].startswith("file:///")
+    assert after["tableType"] == before["tableType"] == EXTERNAL_TABLE
+
+
+def test_table_that_hive_made_stays_one_that_hive_reads(either: Lake) -> None:
+    handler = {"storage_handler": "org.apache.iceberg.mr.hive.HiveIcebergStorageHandler"}
+    either.create()
+    give_properties(either, handler)
+    either.rewrite(**handler)
+    either.alter(c.SetTableProperty("b", "2"))
+    assert either.raw()["parameters"]["storage_handler"] == handler["storage_handler"]
+    either.alter(c.RemoveProperty("storage_handler"))
+    assert either.raw()["parameters"]["storage_handler"] == handler["storage_handler"]
+
+
+def make_managed(lake: Lake) -> None:
+    """As old versions of Iceberg and Impala do."""
+    before = lake.metastore.entry(lake.database, "t")
+    parameters = {k: v for k, v in before.parameters.items() if k != "EXTERNAL"}
+    lake.metastore.replace(before, msgspec.structs.replace(before, kind=MANAGED_TABLE, parameters=parameters))
+    assert lake.raw()["tableType"] == MANAGED_TABLE
+
+
+def test_managed_entry_is_not_renamed(either: Lake) -> None:
+    """The Metastore would move its folder, and leave the metadata's location behind."""
+    either.create()
+    make_managed(either)
+    before = either.raw()
+    with pytest.raises(
+        UnsupportedOperationError, match=r"MANAGED_TABLE.*moves.*SET TBLPROPERTIES\('EXTERNAL'='TRUE'\)"
+    ):
+        either.alter(c.RenameTable("u"))
+    assert (either.names(), either.raw()) == (["t"], before)
+    assert either.alter(c.UpdateComment("changed")).comment == "changed"
+    either.rewrite(EXTERNAL="TRUE")
+    either.alter(c.RenameTable("u"))
+    assert either.alter(c.UpdateComment("there"), name="u").comment == "there"
+
+
+def test_rename_leaves_the_location(either: Lake) -> None:
+    """Also of an entry that was translated, to which version 4 gives another folder with another name."""
+    either.create()
+    either.rewrite(TRANSLATED_TO_EXTERNAL="TRUE", **{"external.table.purge": "TRUE"})
+    before = either.raw()
+    either.alter(c.RenameTable("u"))
+    after = either.raw("u")
+    assert after["sd"] == before["sd"]
+    moving = {"transient_lastDdlTime", "last_modified_by", "last_modified_time"}
+    assert {k: v for k, v in after["parameters"].items() if k not in moving} == {
+        k: v for k, v in before["parameters"].items() if k not in moving
+    }
+    assert either.alter(c.UpdateComment("there"), name="u").comment == "there"
 
 
 # --- what is there beside Iceberg's tables ----------------------------------------------------------------------------

@@ -502,6 +502,18 @@ def test_partitions_of_other_keys_are_served(lake: Server, aws: servers.AwsServe
     assert lake.call("GET", f"{partitions}/a=1%2Fb=").status == 404
 
 
+def test_a_link_to_another_account_is_no_table_of_ours(lake: Server, aws: servers.AwsServer) -> None:
+    client: Any = aws.client("glue")
+    client.create_database(DatabaseInput={"Name": "links"})
+    target = {"CatalogId": "210987654321", "DatabaseName": "theirs", "Name": "t"}
+    client.create_table(DatabaseName="links", TableInput={"Name": "t", "TargetTable": target})
+    table = make(lake, "links", "glue", glue(aws)) + "/links/tables/t"
+    add = {"@type": "addColumn", "fieldName": ["x"], "type": "int"}
+    refused = lake.call("PUT", table, {"updates": [add]})
+    assert refused.status == 405 and "links" in refused.json["message"]
+    assert "StorageDescriptor" not in client.get_table(DatabaseName="links", Name="t")["Table"]
+
+
 def test_a_table_that_somebody_else_keeps_locked(lake: Server, hms: servers.HiveMetastore) -> None:
     """Whoever waits is told in time, and no lock of ours is left."""
     schemas = make(lake, "locked", "hive", {"metastore.uris": hms.uri})

@@ -134,7 +134,8 @@ class GlueMetastore:
         """Write what differs over what was read, if nobody else has written since."""
         if (before.database, before.name) != (after.database, after.name):
             raise UnsupportedOperationError("AWS Glue can't give a table another name or database")
-        if before.raw.get("TargetTable") and after.storage != before.storage:
+        is_link = "TargetTable" in before.raw and "StorageDescriptor" not in before.raw
+        if is_link and after.storage != before.storage:
             raise UnsupportedOperationError(
                 f"Table {after.name} is a link to a table elsewhere: change its columns there"
             )
