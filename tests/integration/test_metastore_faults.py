@@ -510,7 +510,7 @@ def test_a_link_to_another_account_is_no_table_of_ours(lake: Server, aws: server
     table = make(lake, "links", "glue", glue(aws)) + "/links/tables/t"
     add = {"@type": "addColumn", "fieldName": ["x"], "type": "int"}
     refused = lake.call("PUT", table, {"updates": [add]})
-    assert refused.status == 405 and "links" in refused.json["message"]
+    assert refused.status == 405 and "link to a table elsewhere" in refused.json["message"]
     assert "StorageDescriptor" not in client.get_table(DatabaseName="links", Name="t")["Table"]
 
 
