@@ -353,8 +353,9 @@ def test_marks_can_not_be_set(lake: Lake, key: str) -> None:
     assert lake.raw() == before
 
 
-def test_marks_can_not_be_set_through_provider_hive(hms40: servers.hms40, tmp_path: Path) -> None:
-    lake = on_provider_hive(hms40, tmp_path)
+@pytest.mark.parametrize("hms", ["hms31", "hms40"])
+def test_marks_can_not_be_set_through_provider_hive(request: pytest.FixtureRequest, hms: str, tmp_path: Path) -> None:
+    lake = on_provider_hive(request.getfixturevalue(hms), tmp_path)
     lake.create()
     before = lake.raw()
     for key in ("external", "storage_handler", "external.table.purge"):

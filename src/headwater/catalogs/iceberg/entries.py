@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headwater.catalogs.metastores.entries import Entry, Field, Serde, Storage
+from headwater.catalogs.metastores.entries import EXTERNAL_TABLE, Entry, Field, Serde, Storage
+from headwater.model.errors import IllegalArgumentError
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -15,11 +16,22 @@ if TYPE_CHECKING:
     Style = Callable[[Entry, TableMetadata | None, TableMetadata, str], Entry]
     """`(before, base, metadata, location)`: the entry for metadata that was written to a location.
 
-    `base` is the metadata so far, or None for a new table, whose `before` has a name and nothing else. All that the
-    style does not write itself is kept.
+    `base` is the metadata so far, or None for a new table, whose `before` has a name, a kind and nothing else. All that
+    the style does not write itself is kept.
     """
 
 TYPE, LOCATION, PREVIOUS = "table_type", "metadata_location", "previous_metadata_location"
+
+_MARKS = frozenset(
+    {
+        *(TYPE, LOCATION, PREVIOUS, "external", "external.table.purge", "storage_handler", "uuid"),
+        *("transient_lastddltime", "numfiles", "numrows", "totalsize"),
+        *("current-schema", "snapshot-count", "default-partition-spec", "default-sort-order"),
+    }
+)
+"""Parameters by which an entry says what it is, and what readers of it are told of the metadata; in lower case."""
+_SNAPSHOT = "current-snapshot-"
+"""Begins further ones."""
 
 _OWNER = "hive.metastore.table.owner"
 _RENAMED = {"gc.enabled": "external.table.purge"}
@@ -68,14 +80,34 @@ def is_iceberg(entry: Entry) -> bool:
     return not entry.is_view and (entry.parameter(TYPE) or "").lower() == "iceberg"
 
 
+def is_mark(key: str) -> bool:
+    """Whether a name, in any case, is that of a parameter that entries have for themselves."""
+    return key.lower() in _MARKS or key.lower().startswith(_SNAPSHOT)
+
+
+def refuse_marks(keys: Iterable[str]) -> None:
+    """Refuse properties of an Iceberg table that would be taken for what its entry says of itself."""
+    for key in keys:
+        if is_mark(key):
+            raise IllegalArgumentError(
+                f"properties.{key}: it can't be set; the table's entry in the metastore has one of its own"
+            )
+
+
 def hive_style(before: Entry, base: TableMetadata | None, metadata: TableMetadata, location: str) -> Entry:
-    """As Iceberg's HiveCatalog writes it: the table's properties are parameters too, and statistics beside them."""
+    """As Iceberg's HiveCatalog writes it: the table's properties are parameters too, and statistics beside them.
+
+    A property that an engine gave the name of a mark stays in the metadata: EXTERNAL=FALSE, for one, would make the
+    files the Metastore's own, to be deleted with the table.
+    """
     properties = metadata.properties
-    parameters = {"EXTERNAL": "TRUE"} if base is None else dict(before.parameters)
+    parameters = dict(before.parameters)
     if base is not None:
         for key in base.properties.keys() - properties.keys():
             parameters.pop(_RENAMED.get(key, key), None)
-    parameters |= {_RENAMED.get(k, k): v for k, v in properties.items() if k != _OWNER}
+    parameters |= {_RENAMED.get(k, k): v for k, v in properties.items() if k != _OWNER and not is_mark(k)}
+    if before.kind == EXTERNAL_TABLE:
+        parameters["EXTERNAL"] = "TRUE"
     parameters["uuid"] = str(metadata.table_uuid)
     _point(parameters, before, location)
     _describe(parameters, metadata)
@@ -139,6 +171,8 @@ def _hive_storage(
     )
     by_hive = metadata.properties.get(_ENABLED)
     if by_hive is None and base is not None and _ENABLED not in base.properties:
+        if (handler := before.parameters.get(_HANDLER)) is not None:
+            parameters[_HANDLER] = handler
         return storage
     if (by_hive or "").lower() == "true":
         parameters[_HANDLER] = f"{_HIVE}.HiveIcebergStorageHandler"

@@ -14,14 +14,14 @@ from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionSpec
 from pyiceberg.table import CommitTableResponse, StagedTable, Table
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortOrder
-from pyiceberg.table.update import TableRequirement, TableUpdate
+from pyiceberg.table.update import SetPropertiesUpdate, TableRequirement, TableUpdate
 from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from pyiceberg.view import View
 
-from headwater.catalogs.iceberg.entries import LOCATION, is_iceberg
+from headwater.catalogs.iceberg.entries import LOCATION, is_iceberg, refuse_marks
 from headwater.catalogs.iceberg.files import OurFiles
 from headwater.catalogs.iceberg.metadata import unzipped
-from headwater.catalogs.metastores.entries import EXTERNAL_TABLE, Database, Entry
+from headwater.catalogs.metastores.entries import EXTERNAL_TABLE, MANAGED_TABLE, Database, Entry
 from headwater.model import errors as ours
 
 if TYPE_CHECKING:
@@ -151,10 +151,23 @@ class MetastoreBackedCatalog(OurFiles, MetastoreCatalog):
                 before = self.entry(from_identifier)
                 after = msgspec.structs.replace(before, database=to_database, name=to_name)
                 if self._metastore.renames:
+                    _refuse_managed(before)
                     self._metastore.replace(before, after)
                 else:
                     self._move(before, after)
+            if self._metastore.renames:
+                self._keep_place(after)
         return self.load_table(to_identifier)
+
+    def _keep_place(self, renamed: Entry) -> None:
+        """Version 4 of the Hive Metastore names another folder for some external tables, and leaves the files."""
+        database, name, location = renamed.database, renamed.name, renamed.storage.location
+        if self._metastore.entry(database, name).storage.location == location:
+            return
+        with self._metastore.locked(database, name):
+            now = self._metastore.entry(database, name)
+            storage = msgspec.structs.replace(now.storage, location=location)
+            self._metastore.replace(now, msgspec.structs.replace(now, storage=storage))
 
     def _move(self, before: Entry, after: Entry) -> None:
         """An entry of the new name, and none of the old: both are there for a moment, but at no time neither."""
@@ -190,6 +203,7 @@ class MetastoreBackedCatalog(OurFiles, MetastoreCatalog):
         properties: Properties = EMPTY_DICT,
     ) -> Table:
         """The first metadata file, then the entry."""
+        refuse_marks(properties)
         staged = self._create_staged_table(identifier, schema, location, partition_spec, sort_order, properties)
         self._write_metadata(staged.metadata, staged.io, staged.metadata_location)
         self._publish(staged, lambda: self._create(staged))
@@ -210,6 +224,7 @@ class MetastoreBackedCatalog(OurFiles, MetastoreCatalog):
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
     ) -> CommitTableResponse:
         """The next metadata file, then the entry, if it still points to the file that the changes start from."""
+        refuse_marks(key for u in updates if isinstance(u, SetPropertiesUpdate) for key in u.updates)
         current = None if isinstance(table, StagedTable) else table
         staged = self._update_and_stage_table(current, table.name(), requirements, updates)
         if current is not None and staged.metadata == current.metadata:
@@ -291,6 +306,16 @@ class MetastoreBackedCatalog(OurFiles, MetastoreCatalog):
 def _metadata(io: FileIO, location: str) -> TableMetadata:
     with io.new_input(location).open() as stream:
         return TableMetadataUtil.parse_raw(unzipped(stream.read()).decode())
+
+
+def _refuse_managed(entry: Entry) -> None:
+    """With its name the Hive Metastore moves such an entry's folder; metadata and data are then not found any more."""
+    if entry.kind == MANAGED_TABLE:
+        raise ours.UnsupportedOperationError(
+            f"Table {entry.database}.{entry.name} can't be renamed: its entry is a {MANAGED_TABLE}, whose folder "
+            "the Hive Metastore moves, away from where Iceberg looks for its files. Make it external first, with an "
+            f"engine: ALTER TABLE {entry.database}.{entry.name} SET TBLPROPERTIES('EXTERNAL'='TRUE')"
+        )
 
 
 def _committed(table: Table) -> CommitTableResponse:
