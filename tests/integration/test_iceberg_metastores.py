@@ -361,8 +361,9 @@ def test_marks_can_not_be_set_through_provider_hive(request: pytest.FixtureReque
     for key in ("external", "storage_handler", "external.table.purge"):
         with pytest.raises(IllegalArgumentError, match=rf"^properties\.{key}: it can't be set"):
             lake.create("new", {key: MARKS[key]})
+    for key, value in MARKS.items():
         with pytest.raises(IllegalArgumentError, match=rf"^properties\.{key}: it can't be set"):
-            lake.alter(c.SetTableProperty(key, MARKS[key]))
+            lake.alter(c.SetTableProperty(key, value))
     assert (lake.names(), lake.raw()) == (["t"], before)
     lake.provider.close()
 

@@ -9,6 +9,7 @@ import msgspec
 
 from headwater.catalogs.aws import Access
 from headwater.catalogs.base import Context, Found, NewTable, SchemaName
+from headwater.catalogs.iceberg.entries import refuse_marks
 from headwater.catalogs.iceberg.locations import new_location, normalised
 from headwater.catalogs.iceberg.properties import TABLE
 from headwater.catalogs.iceberg.tables import IcebergTables, check_changes
@@ -97,6 +98,7 @@ class IcebergSide:
     def alter(self, entry: Entry, updates: Sequence[c.TableChange]) -> tuple[str, str]:
         """One commit; the answer is where the table is then."""
         check_changes(updates)
+        refuse_marks(u.property for u in updates if isinstance(u, c.SetTableProperty))
         rename = updates[0]
         if isinstance(rename, c.RenameTable):
             database = (rename.new_schema_name or entry.database).lower()
