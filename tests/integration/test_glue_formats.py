@@ -278,6 +278,7 @@ def test_an_iceberg_table_made_here_is_appended_to_by_engines(lake: Lake) -> Non
     assert lake.iceberg.load_table("db.i_ours").scan().to_arrow().num_rows == 2
     lake.alter("i_ours", {"@type": "addColumn", "fieldName": ["more"], "type": "int"})
     assert lake.spark.rows("select id, more from ice.db.i_ours order by id") == [[1, None], [2, None]]
+    assert lake.iceberg.load_table("db.i_ours").scan().to_arrow().column_names == ["id", "name", "more"]
 
 
 def test_a_database_with_hidden_entries_is_not_dropped(lake: Lake) -> None:

@@ -61,6 +61,14 @@ class Line(msgspec.Struct):
             )
             return client.get_table_req(wanted).table
 
+    def raw_partitions(self, table: str) -> list[Any]:
+        """Its partitions in the order of their values, as the metastore itself sends them."""
+        transport = TBufferedTransport(TSocket("127.0.0.1", self.hms.port))
+        client: Any = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
+        transport.open()
+        with contextlib.closing(transport):
+            return sorted(client.get_partitions("db", table, -1), key=lambda p: list(p.values))
+
     def table(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = self.server.ok("GET", f"{self.schemas}/db/tables/{name}")["table"]
         return found
@@ -139,7 +147,9 @@ def test_partitions_of_spark(line: Line) -> None:
     assert found[0]["fieldNames"] == [["dt"], ["what"]]
     location = line.table("parts")["properties"]["location"]
     assert found[1]["properties"]["location"] == f"{location}/dt=2024-01-02/what=x"
-    assert "transient_lastDdlTime" in found[0]["properties"]
+    for served, raw in zip(found, line.raw_partitions("parts"), strict=True):
+        assert [v["value"] for v in served["values"]] == raw.values
+        assert served["properties"] == {**raw.parameters, "location": raw.sd.location}
 
 
 def test_buckets_serde_and_views_of_spark(line: Line) -> None:

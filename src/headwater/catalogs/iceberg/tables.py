@@ -120,6 +120,7 @@ class IcebergTables:
 
     def register(self, schema: SchemaName, name: str, metadata_location: str) -> None:
         """The entry for a metadata file that is there; the location must be normalised."""
+        self.read(self._label(schema, name), name, metadata_location)  # or the error that names the file and the reason
         with translated():
             self._catalog().register_table((*schema, name), metadata_location)
 
