@@ -10,11 +10,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pytest
-from hive_metastore import ThriftHiveMetastore, ttypes
+from hive_metastore import ttypes
 from pyiceberg.catalog.glue import GlueCatalog
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport
 
 from tests import servers
 from tests.engines import spark
@@ -159,11 +156,8 @@ def fill(aws: servers.AwsServer, hms: servers.HiveMetastore, session: SparkSessi
 
 
 def raw_entry(hms: servers.HiveMetastore, name: str) -> Any:
-    transport = TBufferedTransport(TSocket("127.0.0.1", hms.port))
-    client: Any = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
-    transport.open()
-    with contextlib.closing(transport):
-        wanted = ttypes.GetTableRequest(dbName="db", tblName=name, capabilities=ttypes.ClientCapabilities([]))
+    wanted = ttypes.GetTableRequest(dbName="db", tblName=name, capabilities=ttypes.ClientCapabilities([]))
+    with hms.client() as client:
         return client.get_table_req(wanted).table
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hive_metastore import ThriftHiveMetastore, ttypes
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport
+from hive_metastore import ttypes
 
 from headwater.catalogs.base import Page
 from headwater.catalogs.mixed.provider import MetastoreProvider
@@ -40,15 +35,6 @@ def hms(request: pytest.FixtureRequest) -> Iterator[servers.HiveMetastore]:
         yield started
 
 
-@contextlib.contextmanager
-def raw_client(hms: servers.HiveMetastore) -> Iterator[Any]:
-    transport = TBufferedTransport(TSocket("127.0.0.1", hms.port))
-    client = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
-    transport.open()
-    with contextlib.closing(transport):
-        yield client
-
-
 def provider(hms: servers.HiveMetastore, folder: Path, **properties: str) -> MetastoreProvider:
     given = {"metastore.uris": hms.uri} | {k.replace("__", ".").replace("_", "-"): v for k, v in properties.items()}
     found = opened("hive", folder, given)
@@ -66,7 +52,7 @@ def partition(value: str) -> IdentityPartition:
 
 def test_another_catalog_of_the_metastore(hms: servers.HiveMetastore, tmp_path: Path) -> None:
     """Every kind of call stays inside of the catalog that the property names."""
-    with raw_client(hms) as client:
+    with hms.client() as client:
         place = f"file:{hms.warehouse}/other"
         client.create_catalog(ttypes.CreateCatalogRequest(ttypes.Catalog("other", "another one", place)))
     usual, other = provider(hms, tmp_path), provider(hms, tmp_path, default__catalog="other")
@@ -114,7 +100,7 @@ def test_older_habits_of_listing(hms: servers.HiveMetastore, tmp_path: Path) -> 
         "paimon": {"table_type": "PAIMON"},
         "delta": {"spark.sql.sources.provider": "delta"},
     }
-    with raw_client(hms) as client:
+    with hms.client() as client:
         for name, parameters in marks.items():
             storage = ttypes.StorageDescriptor(cols=[], serdeInfo=ttypes.SerDeInfo(parameters={}), parameters={})
             client.create_table(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hive_metastore import ThriftHiveMetastore, ttypes
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport
+from hive_metastore import ttypes
 
 from tests import servers
 from tests.engines import spark
@@ -52,21 +48,15 @@ class Line(msgspec.Struct):
 
     def raw(self, table: str) -> Any:
         """The table as the metastore itself sends it, without any of our code."""
-        transport = TBufferedTransport(TSocket("127.0.0.1", self.hms.port))
-        client: Any = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
-        transport.open()
-        with contextlib.closing(transport):
-            wanted = ttypes.GetTableRequest(
-                dbName="db", tblName=table, capabilities=ttypes.ClientCapabilities([]), processorCapabilities=["ALL"]
-            )
+        wanted = ttypes.GetTableRequest(
+            dbName="db", tblName=table, capabilities=ttypes.ClientCapabilities([]), processorCapabilities=["ALL"]
+        )
+        with self.hms.client() as client:
             return client.get_table_req(wanted).table
 
     def raw_partitions(self, table: str) -> list[Any]:
         """Its partitions in the order of their values, as the metastore itself sends them."""
-        transport = TBufferedTransport(TSocket("127.0.0.1", self.hms.port))
-        client: Any = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
-        transport.open()
-        with contextlib.closing(transport):
+        with self.hms.client() as client:
             return sorted(client.get_partitions("db", table, -1), key=lambda p: list(p.values))
 
     def table(self, name: str) -> dict[str, Any]:

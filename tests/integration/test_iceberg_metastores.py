@@ -16,12 +16,9 @@ import boto3
 import msgspec
 import pyarrow as pa
 import pytest
-from hive_metastore import ThriftHiveMetastore
 from hive_metastore.ttypes import GetTableRequest
 from pyiceberg.catalog.glue import GlueCatalog
 from pyiceberg.catalog.hive import HiveCatalog
-from thrift.protocol import TBinaryProtocol
-from thrift.transport import TSocket, TTransport
 
 from headwater.catalogs.aws import MAX_ATTEMPTS
 from headwater.catalogs.base import NewTable, Page
@@ -109,19 +106,13 @@ class Lake:
         return f"{self._warehouse}/{self.database}.db/{name}"
 
 
-def thrift_raw(uri: str) -> Callable[[str, str], dict[str, Any]]:
+def thrift_raw(hms: servers.HiveMetastore) -> Callable[[str, str], dict[str, Any]]:
     """Asks a Hive Metastore by itself, in the request style that 3.1 and 4.0 both know."""
-    host, _, port = uri.removeprefix("thrift://").partition(":")
 
     def ask(database: str, name: str) -> dict[str, Any]:
-        transport = TTransport.TBufferedTransport(TSocket.TSocket(host, int(port)))
-        transport.open()
-        try:
-            client = ThriftHiveMetastore.Client(TBinaryProtocol.TBinaryProtocol(transport))
+        with hms.client() as client:
             table = client.get_table_req(GetTableRequest(dbName=database, tblName=name)).table
-            return {**vars(table), "cols": [(f.name, f.type, f.comment) for f in table.sd.cols]}
-        finally:
-            transport.close()
+        return {**vars(table), "cols": [(f.name, f.type, f.comment) for f in table.sd.cols]}
 
     return ask
 
@@ -147,12 +138,12 @@ def aws() -> Iterator[servers.aws]:
 
 def on_hive(hms: servers.HiveMetastore, folder: Path) -> Lake:
     properties = {"catalog-backend": "hive", "uri": hms.uri, "warehouse": f"{folder}/wh"}
-    return Lake(opened("lakehouse-iceberg", folder, properties), thrift_raw(hms.uri), f"file://{folder}/wh")
+    return Lake(opened("lakehouse-iceberg", folder, properties), thrift_raw(hms), f"file://{folder}/wh")
 
 
 def on_provider_hive(hms: servers.HiveMetastore, folder: Path) -> Lake:
     properties = {"metastore.uris": hms.uri, "warehouse": f"{folder}/wh"}
-    return Lake(opened("hive", folder, properties), thrift_raw(hms.uri), f"file://{folder}/wh", FORMAT)
+    return Lake(opened("hive", folder, properties), thrift_raw(hms), f"file://{folder}/wh", FORMAT)
 
 
 def on_glue(aws: servers.aws, folder: Path) -> Lake:

@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hive_metastore import ThriftHiveMetastore, ttypes
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport
+from hive_metastore import ttypes
 
 from tests import servers
 from tests.harness import Answer, Server, running
@@ -350,7 +347,7 @@ def test_a_cascade_that_can_not_end_does_not_begin(lake: Server, hms: servers.Hi
     assert refused.status == 405 and "default" in refused.json["message"]
     lake.ok("POST", schemas, {"name": "functions"})
     lake.ok("POST", f"{schemas}/functions/tables", body)
-    with client_of(hms) as client:
+    with hms.client() as client:
         client.create_function(
             ttypes.Function(
                 functionName="f",
@@ -389,7 +386,7 @@ ODD_PARAMETERS = {
 
 @pytest.mark.parametrize("name", ODD_PARAMETERS)
 def test_odd_parameters_of_others_are_served(lake: Server, hms: servers.HiveMetastore, name: str) -> None:
-    with client_of(hms) as client:
+    with hms.client() as client:
         storage = ttypes.StorageDescriptor(
             cols=[ttypes.FieldSchema("id", "int")], serdeInfo=ttypes.SerDeInfo(parameters={}), parameters={}
         )
@@ -520,7 +517,7 @@ def test_a_table_that_somebody_else_keeps_locked(lake: Server, hms: servers.Hive
     lake.ok("POST", schemas, {"name": "locked"})
     lake.ok("POST", f"{schemas}/locked/tables", {"name": "t", "columns": COLUMNS})
     change = {"updates": [{"@type": "updateComment", "newComment": "x"}]}
-    with client_of(hms) as client:
+    with hms.client() as client:
         theirs = client.lock(
             ttypes.LockRequest(
                 component=[
@@ -553,16 +550,6 @@ def test_a_table_that_somebody_else_keeps_locked(lake: Server, hms: servers.Hive
         assert lake.ok("PUT", table, change)["table"]["comment"] == "x"
         assert not client.show_locks(ttypes.ShowLocksRequest(dbname="locked", tablename="t")).locks
     lake.ok("DELETE", f"{schemas}/locked?cascade=true")
-
-
-@contextlib.contextmanager
-def client_of(hms: servers.HiveMetastore) -> Iterator[Any]:
-    """The Metastore by its own bindings."""
-    transport = TBufferedTransport(TSocket("127.0.0.1", hms.port))
-    client = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
-    transport.open()
-    with contextlib.closing(transport):
-        yield client
 
 
 def test_owners_are_the_callers(lake: Server, hms: servers.HiveMetastore) -> None:

@@ -169,16 +169,6 @@ class TestPostgres:
                 assert server.port != stranger.port
 
 
-def metastore_client(server: servers.HiveMetastore) -> Any:
-    from hive_metastore import ThriftHiveMetastore
-    from thrift.protocol import TBinaryProtocol
-    from thrift.transport import TSocket, TTransport
-
-    transport = TTransport.TBufferedTransport(TSocket.TSocket("127.0.0.1", server.port))
-    transport.open()
-    return ThriftHiveMetastore.Client(TBinaryProtocol.TBinaryProtocol(transport))
-
-
 def create_table_at(client: Any, name: str, location: str) -> None:
     from hive_metastore import ttypes
 
@@ -206,17 +196,18 @@ def create_table_at(client: Any, name: str, location: str) -> None:
 class TestHiveMetastore:
     def test_keeps_its_data_over_a_stop_and_a_crash(self, start: type[servers.HiveMetastore]) -> None:
         with start() as server:
-            create_table_at(metastore_client(server), "kept", f"{server.warehouse.as_uri()}/kept")
+            with server.client() as client:
+                create_table_at(client, "kept", f"{server.warehouse.as_uri()}/kept")
             assert (server.warehouse / "kept").is_dir()
             for end in (server.stop, server.kill):
                 end()
                 assert not can_connect(server.port)
                 server.start()
-                assert metastore_client(server).get_all_tables("default") == ["kept"]
+                with server.client() as client:
+                    assert client.get_all_tables("default") == ["kept"]
 
     def test_bears_locations_in_object_stores(self, start: type[servers.HiveMetastore]) -> None:
-        with start() as server:
-            client = metastore_client(server)
+        with start() as server, server.client() as client:
             create_table_at(client, "far", "s3://bucket/far")
             assert (server.object_stores / "s3" / "bucket" / "far").is_dir()
             client.drop_table("default", "far", True)
@@ -391,7 +382,8 @@ def test_spark_works_with_its_metastore(version: str, metastore: type[servers.Hi
         with pytest.raises(SparkError) as failure:
             session.sql("SELECT * FROM nowhere")
         assert failure.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
-        assert sorted(metastore_client(hms).get_all_tables("d")) == ["hive", "iceberg"]
+        with hms.client() as client:
+            assert sorted(client.get_all_tables("d")) == ["hive", "iceberg"]
         folder = session.folder
     assert not folder.exists()
 

@@ -11,9 +11,9 @@ import shutil
 import socket
 import struct
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from xml.sax.saxutils import escape
 
 from tests.servers import artifacts
@@ -69,6 +69,19 @@ class HiveMetastore(ProcessServer):
     def object_stores(self) -> Path:
         """Where the metastore's folders in object stores are."""
         return self.folder / "object-stores"
+
+    @contextlib.contextmanager
+    def client(self) -> Iterator[Any]:
+        """The Metastore by its own bindings, with none of our code between."""
+        from hive_metastore import ThriftHiveMetastore
+        from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+        from thrift.transport.TSocket import TSocket
+        from thrift.transport.TTransport import TBufferedTransport
+
+        transport = TBufferedTransport(TSocket(HOST, self.port))
+        transport.open()
+        with contextlib.closing(transport):
+            yield ThriftHiveMetastore.Client(TBinaryProtocol(transport))
 
     def prepare(self) -> None:
         self.warehouse.mkdir()
